@@ -10,7 +10,7 @@ use anabranch_rooms::protocol::{
     BlockId, FILES_STREAM, FileMessage, FileNumber, FromMember, FromRoom, MemberNumber,
     PPID_BINARY, PPID_TEXT, PROTOCOL_VERSION, Role,
 };
-use anabranch_rooms::{GuestId, RoomId, RoomLabel, Rooms, RoomsConfig};
+use anabranch_rooms::{GuestId, RoomId, RoomLabel, Rooms, RoomsConfig, Tokens};
 use anabranch_sansio::{PathId, Rate, Rng, Time};
 use anabranch_transport::{
     Connection, ConnectionStats, Incoming, Outgoing, RateSignal, SendError, StreamId,
@@ -121,6 +121,10 @@ struct Guest {
     resume: Option<String>,
 }
 
+fn tokens() -> Tokens {
+    Tokens { attendees: "all".to_owned(), hosts: "some".to_owned() }
+}
+
 fn label() -> RoomLabel {
     RoomLabel { name: "room".to_owned(), title: "Room".to_owned(), members_max: MEMBERS_MAX }
 }
@@ -138,7 +142,7 @@ impl Play {
     fn new() -> Self {
         let config = RoomsConfig { program: "a check".to_owned() };
         let mut rooms = Rooms::new(config, Rng::from_u64(1));
-        let room = rooms.add(label());
+        let room = rooms.add(label(), tokens());
         Self { rooms, room, guests: Vec::new(), resumes: Vec::new(), now: Time::ZERO }
     }
 
@@ -197,7 +201,7 @@ impl Play {
             _ => {
                 assert!(self.rooms.close_room(self.now, self.room, "closed"));
                 assert!(!self.rooms.set_locked(self.room, true), "a room that is no more");
-                self.room = self.rooms.add(label());
+                self.room = self.rooms.add(label(), tokens());
             }
         }
     }

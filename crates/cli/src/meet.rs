@@ -103,6 +103,10 @@ impl Meet {
         }
         for invitation in meeting.invitations() {
             log.line(&format!("{}, for its hosts: {}", invitation.title, invitation.host_link));
+            log.link(&format!(
+                "{}, by anabranch call: {}",
+                invitation.title, invitation.agent_link
+            ));
         }
         log.line(&format!("operator's interface: {}", meeting.operator_url()));
         if !is_token_known {

@@ -176,10 +176,9 @@ pub(crate) fn advertised(text: &str) -> Result<Advertised, String> {
 fn failure(error: ServeError) -> Failure {
     match error {
         ServeError::Site(error) => site_failure(error),
-        ServeError::Key(_)
-        | ServeError::HalfCertificate
-        | ServeError::CredentialsInTheOpen
-        | ServeError::Security(_) => Failure::usage(error),
+        ServeError::Key(_) | ServeError::HalfCertificate | ServeError::CredentialsInTheOpen => {
+            Failure::usage(error)
+        }
         _ => Failure::failed(error),
     }
 }
@@ -195,6 +194,7 @@ pub(crate) fn site_failure(error: SiteError) -> Failure {
             | SiteError::HttpInUse { .. }
             | SiteError::Tls(_)
             | SiteError::HalfTls
+            | SiteError::Security(_)
     ) {
         return Failure::usage(error);
     }

@@ -49,8 +49,19 @@ impl ServiceLog {
 
     /// A line that is said in any case.
     pub(crate) fn warn(&mut self, text: &str) {
+        self.put_line(&sanitized(text));
+    }
+
+    /// A line of our own with a link, whose token is for who reads it.
+    pub(crate) fn link(&mut self, text: &str) {
+        if !self.is_quiet {
+            self.put_line(text);
+        }
+    }
+
+    fn put_line(&mut self, text: &str) {
         let clear = if std::mem::take(&mut self.stands) { CLEAR } else { "" };
-        put(&format!("{clear}{}\n", sanitized(text)));
+        put(&format!("{clear}{text}\n"));
     }
 
     /// How things stand: for programs, and in words.

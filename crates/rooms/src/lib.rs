@@ -4,20 +4,26 @@
 //! [`Rooms`] knows who is in which room, what each sends, and what each one's network takes of the
 //! others. It sees a [`Connection`](anabranch_transport::Connection) of each guest and nothing of
 //! its carrier. [`Server`] is the [`Machine`](anabranch_sansio::Machine) around it for one UDP
-//! port. `docs/meet.md` describes what passes between a room and a page.
+//! port, which browsers and [`Agent`]s share. `docs/meet.md` describes what passes between a room
+//! and a page, and an agent.
 //!
 //! Media is forwarded piece by piece as it comes, never decoded. What a guest's network does not
 //! take is left out by whole pictures, by the policy that sessions and television have; voice
 //! always goes.
 
+mod agent;
+mod association;
+mod forwarding;
+mod lacking;
 mod machine;
 pub mod protocol;
 mod rooms;
 
+pub use agent::{Agent, AgentConfig, AgentEvent, AgentStats, Said};
 pub use machine::{JoinError, Server, ServerConfig};
 pub use rooms::{
     Event, GuestId, MEMBERS_MAX, MemberReport, Occurrence, RoomId, RoomLabel, RoomReport, Rooms,
-    RoomsConfig,
+    RoomsConfig, Tokens,
 };
 
 /// The example of the README, run.

@@ -13,8 +13,8 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{delete, get, post};
 use axum::{Extension, Router};
 
-use super::operator;
 use super::room_server::{RefusedJoin, RoomServer};
+use super::{Links, operator};
 use crate::page::guard::bearer;
 use crate::site::{
     OriginGuard, Peer, Places, Proxies, accept_status, asset, guarded, not_found, unauthorized,
@@ -36,8 +36,8 @@ pub(super) struct Site {
     pub(super) proxies: Proxies,
     /// Those of connections.
     pub(super) places: Arc<Places>,
-    /// Where the pages are, as in links.
-    pub(super) base: String,
+    /// Where the rooms are.
+    pub(super) links: Links,
 }
 
 /// All that is served.

@@ -53,14 +53,18 @@ fn describe_rooms(text: &mut Exposition, rooms: &[RoomReport]) {
 fn describe_port(text: &mut Exposition, server: &Server) {
     let help = "Connections of browsers, those that begin or end included.";
     text.gauge("connections", help, server.connections());
+    let help = "Connections of agents, those that begin or end included.";
+    text.gauge("agent_connections", help, server.agents());
     let help = "Requests that were answered, and whose browsers have not come yet.";
     text.gauge("joins_waiting", help, server.waiting());
-    let strangers = server.strangers();
+    let (strangers, agents) = (server.strangers(), server.strange_agents());
     text.head("refused_datagrams_total", "counter", "Datagrams of nobody who is connected.");
     for (what, count) in [
         ("malformed", strangers.malformed),
         ("check_refused", strangers.checks_refused),
         ("dtls_stranger", strangers.strangers),
+        ("sctp_malformed", agents.malformed),
+        ("sctp_stranger", agents.unknown),
     ] {
         text.line("refused_datagrams_total", &format!("what=\"{what}\""), count);
     }
@@ -68,7 +72,7 @@ fn describe_port(text: &mut Exposition, server: &Server) {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_rooms::{RoomLabel, Rooms, RoomsConfig};
+    use anabranch_rooms::{RoomLabel, Rooms, RoomsConfig, Tokens};
     use anabranch_sansio::Rng;
 
     use super::*;
@@ -76,9 +80,10 @@ mod tests {
     #[test]
     fn rooms_are_told_by_name() {
         let mut rooms = Rooms::new(RoomsConfig { program: String::new() }, Rng::from_u64(1));
+        let tokens = Tokens { attendees: String::new(), hosts: String::new() };
         for name in ["lab", "staff"] {
             let (name, title) = (name.to_owned(), name.to_owned());
-            let id = rooms.add(RoomLabel { name, title, members_max: 4 });
+            let id = rooms.add(RoomLabel { name, title, members_max: 4 }, tokens.clone());
             rooms.set_locked(id, true);
         }
         let reports: Vec<_> = rooms.rooms().map(|(_, report)| report).collect();

@@ -13,16 +13,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_driver::{Driver, Recording};
-use anabranch_rooms::{Event, Occurrence, RoomsConfig, Server, ServerConfig};
+use anabranch_rooms::{Event, Occurrence, RoomsConfig, Server, ServerConfig, Tokens};
 use anabranch_rtc::RtcConfig;
 use serde::Serialize;
 use tokio::sync::mpsc;
 
-use crate::service::{Stop, sanitized};
+use crate::service::{Secured, Stop, sanitized, url_of};
 use crate::site::{
     Advertised, Https, Listener, OriginGuard, Proxies, Secure, Service, SiteError, Wanted,
     bind_http, bind_udp, candidates, places, random_token,
 };
+use crate::url::Credentials;
 pub use config::{MeetSection, RoomConfig, RoomsFile};
 use http::Site;
 use room_server::{Entrance, OpenError, RoomServer};
@@ -68,7 +69,7 @@ pub struct MeetOptions {
 pub struct Meeting {
     http: SocketAddr,
     https: Option<Https>,
-    base: String,
+    links: Links,
     token: String,
     rooms: Arc<RoomServer>,
     news: mpsc::Receiver<String>,
@@ -83,14 +84,27 @@ pub struct Invitation {
     pub link: String,
     /// The same for hosts, who may lock the room and remove others.
     pub host_link: String,
+    /// What `anabranch call` is given, for who has several networks.
+    pub agent_link: String,
+}
+
+/// Where rooms are found.
+#[derive(Debug, Clone)]
+struct Links {
+    /// The pages.
+    pages: String,
+    /// The server, for agents, with the key that must answer there.
+    agents: String,
 }
 
 impl Invitation {
-    /// To a room of this name, with pages at this address.
-    fn new(base: &str, name: &str, entrance: Entrance) -> Self {
-        let link = |token| format!("{base}r/{name}#{token}");
-        let Entrance { title, token, host_token, .. } = entrance;
-        Self { title, link: link(token), host_link: link(host_token) }
+    /// To a room of this name at these places.
+    fn new(links: &Links, name: &str, entrance: Entrance) -> Self {
+        let Links { pages, agents } = links;
+        let Entrance { title, tokens: Tokens { attendees, hosts }, .. } = entrance;
+        let link = |token| format!("{pages}r/{name}#{token}");
+        let agent_link = format!("{agents}&room={name}&token={attendees}");
+        Self { title, link: link(&attendees), host_link: link(&hosts), agent_link }
     }
 }
 
@@ -137,11 +151,9 @@ impl Meeting {
         let from_file = section.advertise.as_deref().map(str::parse).transpose()?;
         let (mut sockets, udp) = bind_udp(options.udp.or(section.udp))?;
         sockets.record(options.recording);
-        let browsers = RtcConfig {
-            candidates: candidates(&udp, options.advertise.or(from_file))?,
-            segments_max: SEGMENTS_MAX,
-            ..RtcConfig::default()
-        };
+        let candidates = candidates(&udp, options.advertise.or(from_file))?;
+        let found_at = candidates.first().or(udp.first()).copied();
+        let browsers = RtcConfig { candidates, segments_max: SEGMENTS_MAX, ..RtcConfig::default() };
         let plain = bind_http(options.http.or(section.http)).await?;
         let http = plain.local_addr().map_err(SiteError::System)?;
         let names: Vec<_> = options.names.into_iter().chain(section.names).collect();
@@ -155,7 +167,10 @@ impl Meeting {
         .await?;
 
         let rooms = RoomsConfig { program: options.program };
-        let config = ServerConfig { rooms, browsers };
+        let secured = Secured::of_server(Some(&Credentials::default()))?;
+        let encryption = secured.encryption();
+        let segments_max = SEGMENTS_MAX;
+        let config = ServerConfig { rooms, browsers, encryption, segments_max };
         let server = Server::new(config, crate::net::unpredictable_rng()?)?;
         let server = Driver::spawn_apart(server, sockets)?;
         let rooms = RoomServer::new(server);
@@ -170,7 +185,10 @@ impl Meeting {
         let token = options.operator_token.map_or_else(random_token, Ok)?;
         let https = secure.as_ref().map(Secure::https);
         let plain_url = || format!("http://{}/", crate::net::reachable(http));
-        let base = https.as_ref().map_or_else(plain_url, |https| https.url.clone());
+        let links = Links {
+            pages: https.as_ref().map_or_else(plain_url, |https| https.url.clone()),
+            agents: found_at.map_or_else(String::new, |addr| url_of(addr, secured.own_key())),
+        };
         let proxies = Proxies::new(section.trusted_proxies);
         let places = places();
         let site = Site {
@@ -178,7 +196,7 @@ impl Meeting {
             origin_guard: Arc::new(OriginGuard::new(names)),
             proxies: proxies.clone(),
             places: places.clone(),
-            base: base.clone(),
+            links: links.clone(),
         };
         let service = Service::new(http::router(Arc::new(site), &token), proxies, places);
         let (sender, news) = mpsc::channel(NEWS_MAX);
@@ -186,7 +204,7 @@ impl Meeting {
             secure.serve(service.clone(), sender)?;
         }
         tokio::spawn(Listener { tcp: plain, tls: None, service }.serve());
-        Ok(Self { http, https, base, token, rooms, news })
+        Ok(Self { http, https, links, token, rooms, news })
     }
 
     /// Where the pages are by HTTPS.
@@ -204,13 +222,13 @@ impl Meeting {
     /// How to enter each room, by HTTPS where there is.
     pub fn invitations(&self) -> impl Iterator<Item = Invitation> + '_ {
         let entrances = self.rooms.entrances().into_iter();
-        entrances.map(|(name, entrance)| Invitation::new(&self.base, &name, entrance))
+        entrances.map(|(name, entrance)| Invitation::new(&self.links, &name, entrance))
     }
 
     /// Where the operator's interface is.
     #[must_use]
     pub fn operator_url(&self) -> String {
-        format!("{}api/rooms", self.base)
+        format!("{}api/rooms", self.links.pages)
     }
 
     /// What opens it.

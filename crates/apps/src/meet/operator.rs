@@ -16,11 +16,11 @@ use axum::routing::{delete, get, put};
 use axum::{Json, Router};
 use serde::{Deserialize, Serialize};
 
-use super::Invitation;
 use super::config::RoomText;
 use super::http::Site;
 use super::metrics::metrics;
 use super::room_server::{Entrance, OpenError};
+use super::{Invitation, Links};
 use crate::site::{done, not_found, operators};
 
 /// What describes the interface.
@@ -48,6 +48,7 @@ struct Room {
     locked: bool,
     link: String,
     host_link: String,
+    agent_link: String,
     members: Vec<Member>,
 }
 
@@ -69,9 +70,9 @@ struct Member {
 }
 
 impl Room {
-    fn new(base: &str, entrance: Entrance, report: RoomReport, members: Vec<Member>) -> Self {
-        let Invitation { title, link, host_link } =
-            Invitation::new(base, &report.label.name, entrance);
+    fn new(links: &Links, entrance: Entrance, report: RoomReport, members: Vec<Member>) -> Self {
+        let Invitation { title, link, host_link, agent_link } =
+            Invitation::new(links, &report.label.name, entrance);
         Self {
             name: report.label.name,
             title,
@@ -79,6 +80,7 @@ impl Room {
             locked: report.is_locked,
             link,
             host_link,
+            agent_link,
             members,
         }
     }
@@ -123,7 +125,7 @@ fn described(site: &Site, entrance: Entrance) -> Option<Room> {
             Member::new(now, member, network.as_ref())
         });
         let members = members.collect();
-        Some(Room::new(&site.base, entrance, report, members))
+        Some(Room::new(&site.links, entrance, report, members))
     })
 }
 
@@ -204,7 +206,7 @@ fn id_of(site: &Site, name: &str) -> Option<RoomId> {
 
 #[cfg(test)]
 mod tests {
-    use anabranch_rooms::{RoomLabel, Rooms, RoomsConfig};
+    use anabranch_rooms::{RoomLabel, Rooms, RoomsConfig, Tokens};
     use anabranch_sansio::Rng;
 
     use super::*;
@@ -220,11 +222,17 @@ mod tests {
         let config = RoomsConfig { program: "a test".to_owned() };
         let mut rooms = Rooms::new(config, Rng::from_u64(1));
         let (name, title) = ("lab".to_owned(), "The lab".to_owned());
-        let id = rooms.add(RoomLabel { name, title: title.clone(), members_max: 4 });
+        let tokens = Tokens { attendees: "all".to_owned(), hosts: "some".to_owned() };
+        let label = RoomLabel { name, title: title.clone(), members_max: 4 };
+        let id = rooms.add(label, tokens.clone());
         let report = rooms.room(id).unwrap();
-        let (token, host_token) = ("all".to_owned(), "some".to_owned());
-        let entrance = Entrance { room: id, title, token, host_token };
-        let room = Room::new("http://127.0.0.1/", entrance, report, Vec::new());
+        let entrance = Entrance { room: id, title, tokens };
+        let links = Links {
+            pages: "http://127.0.0.1/".to_owned(),
+            agents: "anabranch://127.0.0.1:9?key=K".to_owned(),
+        };
+        let room = Room::new(&links, entrance, report, Vec::new());
+        assert_eq!(room.agent_link, "anabranch://127.0.0.1:9?key=K&room=lab&token=all");
         assert_eq!(room.link, "http://127.0.0.1/r/lab#all");
         assert_eq!(room.host_link, "http://127.0.0.1/r/lab#some");
         assert_fields(DESCRIPTION, "Room", &room);

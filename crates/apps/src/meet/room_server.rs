@@ -7,13 +7,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anabranch_driver::Handle;
 use anabranch_rooms::protocol::Role;
-use anabranch_rooms::{JoinError, RoomId, RoomLabel, Server};
+use anabranch_rooms::{JoinError, RoomId, RoomLabel, Rooms, Server, Tokens};
 use anabranch_rtc::RestartError;
 use anabranch_television::address_group;
 use thiserror::Error;
 
 use super::config::{ROOMS_MAX, RoomConfig};
-use crate::page::guard::equal_in_constant_time;
 use crate::site::{Sessions, SiteError, random_token};
 
 /// What became of those who wanted to come in, as metrics name it.
@@ -33,8 +32,7 @@ pub(super) struct RoomServer {
 pub(super) struct Entrance {
     pub(super) room: RoomId,
     pub(super) title: String,
-    pub(super) token: String,
-    pub(super) host_token: String,
+    pub(super) tokens: Tokens,
 }
 
 /// Why there is no such room now.
@@ -57,16 +55,6 @@ pub(super) enum RefusedJoin {
     Join(#[from] JoinError),
 }
 
-impl Entrance {
-    /// What who has this token may do inside.
-    fn role(&self, token: &str) -> Option<Role> {
-        if equal_in_constant_time(token, &self.host_token) {
-            return Some(Role::Host);
-        }
-        equal_in_constant_time(token, &self.token).then_some(Role::Attendee)
-    }
-}
-
 impl RoomServer {
     pub(super) fn new(server: Handle<Server>) -> Self {
         Self {
@@ -80,8 +68,10 @@ impl RoomServer {
     /// Opens a room; tokens that it does not have are drawn.
     pub(super) fn open(&self, config: RoomConfig) -> Result<Entrance, OpenError> {
         let RoomConfig { name, title, members_max, token, host_token } = config;
-        let token = token.map_or_else(random_token, Ok)?;
-        let host_token = host_token.map_or_else(random_token, Ok)?;
+        let tokens = Tokens {
+            attendees: token.map_or_else(random_token, Ok)?,
+            hosts: host_token.map_or_else(random_token, Ok)?,
+        };
         let mut entrances = self.lock();
         if entrances.contains_key(&name) {
             return Err(OpenError::Taken(name));
@@ -90,8 +80,9 @@ impl RoomServer {
             return Err(OpenError::Full);
         }
         let label = RoomLabel { name: name.clone(), title: title.clone(), members_max };
-        let room = self.server.with(|server, _| server.act(|rooms| rooms.add(label)));
-        let entrance = Entrance { room, title, token, host_token };
+        let add = |rooms: &mut Rooms| rooms.add(label, tokens.clone());
+        let room = self.server.with(|server, _| server.act(add));
+        let entrance = Entrance { room, title, tokens };
         entrances.insert(name, entrance.clone());
         Ok(entrance)
     }
@@ -145,8 +136,8 @@ impl RoomServer {
 
     /// The room of this name, and what who has this token may do in it.
     fn door(&self, name: &str, token: Option<&str>) -> Result<(RoomId, Role), RefusedJoin> {
-        let opened = self.entrance(name).zip(token);
-        let opened = opened.and_then(|(it, token)| Some((it.room, it.role(token)?)));
+        let opened =
+            token.and_then(|token| self.server.with(|server, _| server.rooms().door(name, token)));
         opened.ok_or(RefusedJoin::WrongToken)
     }
 

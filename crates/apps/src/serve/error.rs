@@ -3,7 +3,6 @@
 use thiserror::Error;
 
 use super::access::KeyError;
-use crate::service::SecurityError;
 use crate::site::SiteError;
 
 /// Why a server cannot begin.
@@ -13,9 +12,6 @@ pub enum ServeError {
     /// What any server of pages needs.
     #[error(transparent)]
     Site(#[from] SiteError),
-    /// Our own key.
-    #[error(transparent)]
-    Security(#[from] SecurityError),
     /// The key for tokens.
     #[error(transparent)]
     Key(#[from] KeyError),

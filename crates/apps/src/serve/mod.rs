@@ -152,7 +152,7 @@ impl Serving {
 
         let switch = options.encryption.or(section.encryption).unwrap_or_default();
         let credentials = section.credentials(switch)?;
-        let secured = Secured::of_server(credentials.as_ref())?;
+        let secured = Secured::of_server(credentials.as_ref()).map_err(SiteError::from)?;
         let mut config = ServerConfig::default();
         config.native = config.native.with_encryption(secured.encryption());
         config.native.segments_max = SEGMENTS_MAX;

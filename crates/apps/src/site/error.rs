@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::listen::TlsError;
 use crate::net::NetError;
+use crate::service::SecurityError;
 
 /// Why a server of pages cannot begin.
 #[derive(Debug, Error)]
@@ -25,6 +26,9 @@ pub enum SiteError {
         /// The usual port.
         usual: u16,
     },
+    /// Our own key, or those of others.
+    #[error(transparent)]
+    Security(#[from] SecurityError),
     /// No such address.
     #[error("\"{text}\" is no address to advertise: give one, as in 192.0.2.1 or 192.0.2.1:9000")]
     Advertised {

@@ -1,6 +1,6 @@
 //! Control messages: one JSON object each, on data channel 0.
 
-use anabranch_call::Media;
+use anabranch_call::{Media, PathUse};
 use anabranch_session::{CONTROL_LEN_MAX, printable};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
@@ -82,6 +82,16 @@ pub enum FromMember {
     Remove {
         /// Who.
         member: MemberNumber,
+    },
+    /// How an agent wants the path with these addresses used, which hides behind a NAT: the one
+    /// that this came over, then.
+    Path {
+        /// How.
+        r#use: PathUse,
+        /// The agent's address of it.
+        local: String,
+        /// The room's.
+        remote: String,
     },
     /// It leaves.
     Bye,
@@ -294,6 +304,8 @@ pub enum Reason {
     Protocol,
     /// The room is closed.
     Closed,
+    /// There is no such room, or the token opens another one.
+    Token,
     /// A reason of a later version.
     #[serde(other)]
     Other,
@@ -354,6 +366,7 @@ impl FromMember {
             | Self::WithdrawFile { .. }
             | Self::Lock { .. }
             | Self::Remove { .. }
+            | Self::Path { .. }
             | Self::Bye
             | Self::Unknown => {}
         }
@@ -434,6 +447,11 @@ mod tests {
             FromMember::WithdrawFile { file: FileNumber(7) },
             FromMember::Lock { locked: true },
             FromMember::Remove { member },
+            FromMember::Path {
+                r#use: PathUse::Spare,
+                local: "192.0.2.1:5".to_owned(),
+                remote: "192.0.2.2:6".to_owned(),
+            },
             FromMember::Bye,
         ] {
             assert_eq!(FromMember::decode(&message.encode()), Ok(message));

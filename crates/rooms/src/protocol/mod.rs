@@ -1,6 +1,7 @@
 //! What passes between a room and its members: `docs/meet.md`.
 
 mod control;
+mod enter;
 mod files;
 mod media;
 
@@ -10,6 +11,7 @@ pub use control::{
     DecodeError, FileEntry, FromMember, FromRoom, Listeners, MemberEntry, MemberNumber, Reason,
     Role, RoomEntry, TEXT_CHARS_MAX, TextLine,
 };
+pub use enter::Enter;
 pub use files::{
     BLOCK_LEN, BLOCKS_WANTED_MAX, BlockId, FILE_LEN_MAX, FILES_STREAM, FileMessage,
     FileMessageError, FileNumber, block_len,

@@ -16,7 +16,7 @@ use crate::protocol::{
 const WANT_AGAIN: Duration = Duration::from_secs(2);
 
 /// Blocks that a guest may be asked for before it is told: all that all others may wait for.
-const ASKS_MAX: usize = (MEMBERS_MAX - 1) * BLOCKS_WANTED_MAX;
+pub(crate) const ASKS_MAX: usize = (MEMBERS_MAX - 1) * BLOCKS_WANTED_MAX;
 
 /// Bytes that wait in a guest's connection, at which no file adds to them.
 const WAITING_MAX: usize = 32 << 10;
@@ -80,15 +80,27 @@ impl FileQueue {
     /// Hands over what waits, little at a time.
     pub(super) fn send(&mut self, now: Time, connection: &mut dyn Connection) {
         for queue in [&mut self.asks, &mut self.blocks] {
-            while connection.queued() < WAITING_MAX
-                && let Some(payload) = queue.pop_front()
-            {
-                let message = Outgoing::new(StreamId(FILES_STREAM), PPID_BINARY, payload.clone());
-                if connection.send(now, message) == Err(SendError::Full) {
-                    queue.push_front(payload);
-                    return;
-                }
+            if !send_behind(now, queue, connection) {
+                return;
             }
         }
     }
+}
+
+/// Hands over what waits of files while nearly nothing else does. False if there is no room for it.
+pub(crate) fn send_behind(
+    now: Time,
+    queue: &mut VecDeque<Bytes>,
+    connection: &mut dyn Connection,
+) -> bool {
+    while connection.queued() < WAITING_MAX
+        && let Some(payload) = queue.pop_front()
+    {
+        let message = Outgoing::new(StreamId(FILES_STREAM), PPID_BINARY, payload.clone());
+        if connection.send(now, message) == Err(SendError::Full) {
+            queue.push_front(payload);
+            return false;
+        }
+    }
+    true
 }

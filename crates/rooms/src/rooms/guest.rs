@@ -3,21 +3,16 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use anabranch_call::EncoderRate;
-use anabranch_call::treatment::{CLASSES, lifetime, priority};
-use anabranch_media::Layer;
-use anabranch_sansio::{Rate, Time, TraceLog};
-use anabranch_session::dropping::{Dropping, LackOfRoom, Prospect, UnitKey, Verdict};
+use anabranch_call::{EncoderRate, PathUse, Paths};
+use anabranch_sansio::{PathId, Rate, Time, TraceLog};
 use anabranch_session::treatment::MediaClass;
-use anabranch_transport::{Connection, Outgoing, RateSignal, Reliability, SendError, StreamId};
+use anabranch_transport::{Connection, Outgoing, RateSignal, Reliability, SendError};
 use bytes::Bytes;
 
 use super::RoomId;
 use super::file_queue::FileQueue;
-use super::lacking::Lacking;
-use crate::protocol::{
-    FILES_STREAM, Forwarded, FromRoom, MemberNumber, PPID_BINARY, PPID_TEXT, Role,
-};
+use crate::forwarding::{Forwarding, media_queued, set_priorities};
+use crate::protocol::{Forwarded, FromRoom, MemberNumber, PPID_TEXT, Role};
 
 /// Texts that wait for one guest; one that takes none of so many is gone.
 const OUTBOX_MAX: usize = 256;
@@ -32,13 +27,6 @@ const REQUEST_EVERY: Duration = Duration::from_millis(50);
 /// Frames of voice that a guest may send at once, and in a second: it makes 50.
 const VOICE_BURST: u32 = 100;
 const VOICE_EVERY: Duration = Duration::from_millis(10);
-
-/// Bytes that may wait for a guest before no picture is added, whoever sends it: there is room for
-/// voice behind that.
-const PICTURES_WAITING_MAX: usize = 128 << 10;
-
-/// What of media goes last.
-const MEDIA_PRIORITY_LAST: u16 = priority(MediaClass::Disposable);
 
 /// A beat is of no use when the next one is there.
 const BEAT_LIFETIME: Duration = Duration::from_millis(100);
@@ -58,8 +46,7 @@ pub(super) struct Guest {
     outbox: VecDeque<Bytes>,
     pieces: VecDeque<Forwarded>,
     pub(super) files: FileQueue,
-    dropping: Dropping,
-    pub(super) lacking: Lacking,
+    pub(super) forwarding: Forwarding,
     /// Of whom a key picture is to be asked for.
     wanted_keys: Vec<MemberNumber>,
     rate: EncoderRate,
@@ -67,9 +54,23 @@ pub(super) struct Guest {
     /// Whether the clock was looked at, and nothing was done about it yet.
     is_ticking: bool,
     has_priorities: bool,
+    /// How an agent uses its paths, and what it said of them last.
+    paths: Paths,
+    path_wishes: Vec<PathWish>,
     requests: Allowance,
     voice: Allowance,
     is_overwhelmed: bool,
+}
+
+/// How an agent wants a path used.
+#[derive(Debug)]
+pub(super) struct PathWish {
+    pub(super) wanted: PathUse,
+    /// The path's addresses, as the agent sees them.
+    pub(super) local: String,
+    pub(super) remote: String,
+    /// The path that its words came over.
+    pub(super) over: PathId,
 }
 
 /// What a guest may do at once, and how often.
@@ -118,9 +119,6 @@ impl Guest {
     pub(super) fn new(now: Time, room: RoomId, role: Role, greeting_until: Time) -> Self {
         let mut rate = EncoderRate::new(PICTURES_MAX);
         rate.begin(now);
-        let mut dropping = Dropping::new(false);
-        // What comes before a key picture is of no use.
-        dropping.break_off();
         Self {
             room,
             role,
@@ -128,13 +126,14 @@ impl Guest {
             outbox: VecDeque::new(),
             pieces: VecDeque::new(),
             files: FileQueue::default(),
-            dropping,
-            lacking: Lacking::new(),
+            forwarding: Forwarding::new(),
             wanted_keys: Vec::new(),
             rate,
             ticks: 0,
             is_ticking: false,
             has_priorities: false,
+            paths: Paths::default(),
+            path_wishes: Vec::new(),
             requests: Allowance::new(now, REQUEST_EVERY, REQUESTS_BURST),
             voice: Allowance::new(now, VOICE_EVERY, VOICE_BURST),
             is_overwhelmed: false,
@@ -153,14 +152,6 @@ impl Guest {
         self.rate.rate()
     }
 
-    /// Pictures of others that its network did not take.
-    pub(super) fn left_out(&self) -> u64 {
-        [MediaClass::Reference, MediaClass::Disposable]
-            .map(|class| self.dropping.left_out(class))
-            .iter()
-            .sum()
-    }
-
     /// Says something; a guest that takes nothing is given up.
     pub(super) fn say(&mut self, message: &FromRoom) {
         if self.outbox.len() < OUTBOX_MAX {
@@ -174,7 +165,7 @@ impl Guest {
     pub(super) fn push(&mut self, piece: Forwarded) {
         if self.pieces.len() >= PIECES_MAX {
             self.pieces.pop_front();
-            self.dropping.break_off();
+            self.forwarding.break_off();
         }
         self.pieces.push_back(piece);
     }
@@ -182,6 +173,11 @@ impl Guest {
     /// Of whom a key picture is to be asked for now.
     pub(super) fn take_wanted_keys(&mut self) -> Vec<MemberNumber> {
         std::mem::take(&mut self.wanted_keys)
+    }
+
+    /// An agent wants a path used so.
+    pub(super) fn wish_path(&mut self, wish: PathWish) {
+        self.path_wishes.push(wish);
     }
 
     /// A tenth of a second is over.
@@ -207,10 +203,7 @@ impl Guest {
         records: &mut TraceLog,
     ) -> Option<&'static str> {
         if !std::mem::replace(&mut self.has_priorities, true) {
-            for (class, priority) in CLASSES {
-                connection.set_stream_priority(class.stream(), priority);
-            }
-            connection.set_stream_priority(StreamId(FILES_STREAM), MEDIA_PRIORITY_LAST + 1);
+            set_priorities(connection);
         }
         if self.is_overwhelmed {
             return Some("what the member had to be told was not taken");
@@ -222,6 +215,10 @@ impl Guest {
         if patience.is_some_and(|until| until <= now) {
             return Some("the member did not greet, or take its leave, in time");
         }
+        for PathWish { wanted, local, remote, over } in self.path_wishes.drain(..) {
+            let addresses = (local.as_str(), remote.as_str());
+            self.paths.on_peer_use(now, wanted, (addresses, over), connection);
+        }
         let has_room = self.flush(now, connection);
         match self.phase {
             Phase::Greeting { .. } => {}
@@ -232,7 +229,7 @@ impl Guest {
                     self.look(now, connection);
                 }
                 while let Some(piece) = self.pieces.pop_front() {
-                    self.forward(now, piece, connection, records);
+                    self.forwarding.forward(now, piece, connection, records);
                 }
                 self.files.send(now, connection);
             }
@@ -257,12 +254,12 @@ impl Guest {
         let signal = connection.rate();
         let signal = signal.map(|it| RateSignal { queued: media_queued(connection), ..it });
         let wait = signal.map(|it| it.carries.time_for(it.queued as u64));
-        self.wanted_keys = self.lacking.take(now, wait);
+        self.wanted_keys = self.forwarding.lacking.take(now, wait);
         // What it is shows when members are told what to send.
         let _told = self.rate.follow(now, signal);
         self.ticks += 1;
         if self.ticks.is_multiple_of(TICKS_A_SECOND) {
-            let _notices = self.dropping.tick(now);
+            self.forwarding.tick(now);
         }
         let beat = Outgoing {
             ordered: false,
@@ -272,65 +269,4 @@ impl Guest {
         // Where there is no room for it, enough is sent to be heard.
         let _full = connection.send(now, beat);
     }
-
-    fn forward(
-        &mut self,
-        now: Time,
-        piece: Forwarded,
-        connection: &mut dyn Connection,
-        records: &mut TraceLog,
-    ) {
-        let class = piece.class;
-        if class != MediaClass::Audio && media_queued(connection) > PICTURES_WAITING_MAX {
-            self.dropping.break_off();
-            return;
-        }
-        if !self.goes(now, &piece, connection, records) {
-            connection.note_left_out(now);
-            return;
-        }
-        let message = Outgoing {
-            ordered: false,
-            reliability: Reliability::Lifetime(lifetime(class)),
-            level: class.level(),
-            ..Outgoing::new(class.stream(), PPID_BINARY, piece.bytes)
-        };
-        if connection.send(now, message).is_err()
-            && matches!(class, MediaClass::KeyFrame | MediaClass::Reference)
-        {
-            self.dropping.break_off();
-        }
-    }
-
-    /// Whether a piece is sent: all of a picture or nothing, and what a decoder can do without
-    /// where it would wait for too long.
-    fn goes(
-        &mut self,
-        now: Time,
-        piece: &Forwarded,
-        connection: &dyn Connection,
-        records: &mut TraceLog,
-    ) -> bool {
-        let Forwarded { class, track, frame, .. } = *piece;
-        self.dropping.offer(class, piece.bytes.len());
-        let signal = connection.rate().filter(|signal| !signal.is_at_least);
-        let goes_before = |other| priority(other) < priority(class);
-        let carries = signal.map(|it| self.dropping.left_beside(it.carries, goes_before));
-        let ahead = connection.queued_at(priority(class)) + piece.bytes.len();
-        let prospect = carries
-            .map(|rate| Prospect { wait: rate.time_for(ahead as u64), lifetime: lifetime(class) });
-        let unit = UnitKey { track, layer: Layer::BASE, frame };
-        let verdict = self.dropping.decide(now, unit, class, || prospect);
-        self.lacking.note(now, piece.member(), class, verdict);
-        if let Verdict::LacksRoom { next_key } = verdict {
-            let lack = LackOfRoom { class, unit, prospect, next_key, carries, ahead };
-            records.push(|| lack.record(now));
-        }
-        verdict == Verdict::Goes
-    }
-}
-
-/// Bytes that wait, but for files.
-fn media_queued(connection: &dyn Connection) -> usize {
-    connection.queued_at(MEDIA_PRIORITY_LAST)
 }

@@ -1,11 +1,11 @@
 //! [`Rooms`]: who is where, what each says and sends, and who gets it.
 
+mod door;
 mod entering;
 mod file_queue;
 mod files;
 mod guest;
 mod hosting;
-mod lacking;
 mod report;
 mod room;
 
@@ -23,7 +23,9 @@ use crate::protocol::{
     FILES_STREAM, Forwarded, FromMember, FromRoom, Kind, MemberNumber, PPID_BINARY,
     PROTOCOL_VERSION, Reason, Role, TextLine, forwarded,
 };
-use guest::{Guest, Phase};
+pub use door::Tokens;
+pub(crate) use file_queue::{ASKS_MAX, send_behind};
+use guest::{Guest, PathWish, Phase};
 pub use report::{Event, MemberReport, Occurrence, RoomLabel, RoomReport};
 use room::{Member, Place, Room};
 
@@ -116,12 +118,12 @@ impl Rooms {
         }
     }
 
-    /// Adds a room.
-    pub fn add(&mut self, label: RoomLabel) -> RoomId {
+    /// Adds a room that these tokens open.
+    pub fn add(&mut self, label: RoomLabel, tokens: Tokens) -> RoomId {
         let id = RoomId(self.next_room);
         self.next_room += 1;
         let members_max = label.members_max.clamp(2, MEMBERS_MAX);
-        self.rooms.insert(id, Room::new(RoomLabel { members_max, ..label }));
+        self.rooms.insert(id, Room::new(RoomLabel { members_max, ..label }, tokens));
         id
     }
 
@@ -206,7 +208,7 @@ impl Rooms {
             Phase::In(_) | Phase::Greeting { .. }
                 if message.stream == MediaClass::Control.stream() =>
             {
-                self.handle_text(now, id, &message.payload);
+                self.handle_text(now, id, message);
             }
             Phase::In(_) | Phase::Greeting { .. } | Phase::Leaving { .. } => {}
         }
@@ -284,7 +286,7 @@ impl Rooms {
         }
     }
 
-    fn handle_text(&mut self, now: Time, id: GuestId, payload: &Bytes) {
+    fn handle_text(&mut self, now: Time, id: GuestId, message: &Incoming) {
         let Some(guest) = self.guests.get_mut(&id) else { return };
         if !guest.may_ask(now) {
             return self.dismiss(
@@ -294,7 +296,7 @@ impl Rooms {
                 "You said too much at once.".to_owned(),
             );
         }
-        match (guest.member(), FromMember::decode(payload)) {
+        match (guest.member(), FromMember::decode(&message.payload)) {
             (_, Err(error)) => self.dismiss(now, id, Reason::Protocol, error.to_string()),
             (None, Ok(FromMember::Hello { protocol, .. })) if protocol != PROTOCOL_VERSION => {
                 let text = format!(
@@ -304,6 +306,10 @@ impl Rooms {
                 self.dismiss(now, id, Reason::Version, text);
             }
             (None, Ok(hello @ FromMember::Hello { .. })) => self.greet(now, id, hello),
+            (Some(_), Ok(FromMember::Path { r#use, local, remote })) => {
+                guest.wish_path(PathWish { wanted: r#use, local, remote, over: message.path });
+                self.due.insert(id);
+            }
             (Some(number), Ok(message)) => self.handle_words(now, id, number, message),
             (None, Ok(_)) => {
                 let text = "The first words have to be a hello.".to_owned();
@@ -342,7 +348,10 @@ impl Rooms {
                 }
             }
             FromMember::Bye => self.guest_leaves(now, id),
-            FromMember::Hello { .. } | FromMember::Text { .. } | FromMember::Unknown => {}
+            FromMember::Hello { .. }
+            | FromMember::Text { .. }
+            | FromMember::Path { .. }
+            | FromMember::Unknown => {}
         }
     }
 
@@ -417,7 +426,7 @@ impl Rooms {
             room.forget();
         }
         for guest in self.guests.values_mut().filter(|guest| guest.room == room_id) {
-            guest.lacking.forget(number);
+            guest.forwarding.lacking.forget(number);
         }
         let text = format!("{} {how}.", member.name);
         self.report_event(room_id, Occurrence::Left { text: text.clone() });

@@ -127,7 +127,7 @@ impl Rooms {
             program: member.program.clone(),
             since: member.since,
             takes: guest.map(Guest::pictures_rate),
-            left_out: guest.map_or(0, Guest::left_out),
+            left_out: guest.map_or(0, |guest| guest.forwarding.left_out()),
             malformed: member.malformed,
         }
     }

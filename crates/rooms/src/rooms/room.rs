@@ -7,7 +7,7 @@ use anabranch_call::{Device, Media, VIDEO_RATE_MAX, VIDEO_RATE_MIN};
 use anabranch_sansio::{Rate, Time};
 
 use super::files::Files;
-use super::{GuestId, RoomLabel};
+use super::{GuestId, RoomLabel, Tokens};
 use crate::protocol::{MemberEntry, MemberNumber, Role, TextLine};
 
 /// Texts that who comes later gets to read.
@@ -20,6 +20,7 @@ const KNOCK_EVERY: Duration = Duration::from_secs(2);
 #[derive(Debug)]
 pub(super) struct Room {
     pub(super) label: RoomLabel,
+    pub(super) tokens: Tokens,
     pub(super) members: BTreeMap<MemberNumber, Member>,
     pub(super) texts: VecDeque<TextLine>,
     pub(super) files: Files,
@@ -90,9 +91,10 @@ impl Member {
 }
 
 impl Room {
-    pub(super) fn new(label: RoomLabel) -> Self {
+    pub(super) fn new(label: RoomLabel, tokens: Tokens) -> Self {
         Self {
             label,
+            tokens,
             members: BTreeMap::new(),
             texts: VecDeque::new(),
             files: Files::default(),

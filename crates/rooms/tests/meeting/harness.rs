@@ -7,11 +7,14 @@ use anabranch_media::cutter::UnitCutter;
 use anabranch_media::{Class, Layer, Piece, Track, Unit};
 use anabranch_netsim::{DuplexConfig, LinkConfig, Pair, QueueLimit, Side, machine_of_several};
 use anabranch_rooms::protocol::{
-    FILES_STREAM, FileMessage, FromMember, FromRoom, MemberNumber, PROTOCOL_VERSION, Role,
+    Enter, FILES_STREAM, FileMessage, FromMember, FromRoom, MemberNumber, PROTOCOL_VERSION, Role,
 };
-use anabranch_rooms::{Event, RoomId, RoomLabel, Rooms, RoomsConfig, Server, ServerConfig};
+use anabranch_rooms::{
+    Agent, AgentConfig, AgentEvent, Event, RoomId, RoomLabel, Rooms, RoomsConfig, Said, Server,
+    ServerConfig, Tokens,
+};
 use anabranch_rtc::{ConnectionId, RtcConfig};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Time, Transmit, Wakeup};
+use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Rng, Time, Transmit, Wakeup};
 use bytes::Bytes;
 
 use crate::page::{BINARY, Page, STRING, Seen};
@@ -23,56 +26,121 @@ pub(crate) const SECOND: Duration = Duration::from_secs(1);
 const PICTURE_EVERY: Duration = Duration::from_millis(40);
 const VOICE_EVERY: Duration = Duration::from_millis(20);
 
+/// What opens the room.
+pub(crate) const TOKEN: &str = "attendees";
+
 /// Data channels of the classes.
 const KEY: u16 = 2;
 const VOICE: u16 = 3;
 const REFERENCE: u16 = 4;
 const DISPOSABLE: u16 = 6;
 
-/// Pages of several browsers, behind one end of the simulation.
-pub(crate) struct Pages(Vec<Page>, Vec<FourTuple>);
+/// What a visitor notices.
+#[derive(Debug)]
+pub(crate) enum Noticed {
+    Seen(Seen),
+    /// An agent says something of a path.
+    Logged(String),
+}
 
-impl Machine for Pages {
-    type Event = (usize, Seen);
+/// Who visits a room.
+enum Visitor {
+    Page(Box<Page>),
+    Agent(Box<Agent>),
+}
+
+/// Pages and agents, behind one end of the simulation; each path is one visitor's.
+pub(crate) struct Visitors {
+    all: Vec<Visitor>,
+    paths: Vec<FourTuple>,
+    owners: Vec<usize>,
+    now: Time,
+}
+
+impl Visitor {
+    fn poll_timeout(&self) -> Option<Wakeup> {
+        match self {
+            Self::Page(page) => page.poll_timeout(),
+            Self::Agent(agent) => agent.poll_timeout(),
+        }
+    }
+
+    fn poll_event(&mut self, now: Time) -> Option<Noticed> {
+        let agent = match self {
+            Self::Page(page) => return page.poll_event().map(Noticed::Seen),
+            Self::Agent(agent) => agent,
+        };
+        if let Some(Said { stream, is_text, payload }) = agent.receive(now) {
+            let ppid = if is_text { STRING } else { BINARY };
+            let payload = payload.to_vec();
+            return Some(Noticed::Seen(Seen::Message { stream, ppid, payload }));
+        }
+        loop {
+            match agent.poll_event()? {
+                AgentEvent::Connected { .. } => return Some(Noticed::Seen(Seen::Connected)),
+                AgentEvent::Closed(_) => return Some(Noticed::Seen(Seen::Closed)),
+                AgentEvent::Log(line) => return Some(Noticed::Logged(line.text)),
+                AgentEvent::Readable | AgentEvent::Bye(_) => {}
+            }
+        }
+    }
+}
+
+impl Machine for Visitors {
+    type Event = (usize, Noticed);
 
     fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
-        let at = self.1.iter().position(|path| *path == datagram.path).expect("a page's path");
-        self.0[at].handle_datagram(now, datagram);
+        let at = self.paths.iter().position(|path| *path == datagram.path).expect("a path");
+        match &mut self.all[self.owners[at]] {
+            Visitor::Page(page) => page.handle_datagram(now, datagram),
+            Visitor::Agent(agent) => agent.handle_datagram(now, datagram),
+        }
+        self.now = now;
     }
 
     fn handle_timeout(&mut self, now: Time) {
-        self.0.iter_mut().for_each(|page| page.handle_timeout(now));
+        for visitor in &mut self.all {
+            match visitor {
+                Visitor::Page(page) => page.handle_timeout(now),
+                Visitor::Agent(agent) => agent.handle_timeout(now),
+            }
+        }
+        self.now = now;
     }
 
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        self.0.iter_mut().find_map(|page| page.poll_transmit(now, buf))
+        self.all.iter_mut().find_map(|visitor| match visitor {
+            Visitor::Page(page) => page.poll_transmit(now, buf),
+            Visitor::Agent(agent) => agent.poll_transmit(now, buf),
+        })
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
-        self.0.iter().filter_map(Page::poll_timeout).min()
+        self.all.iter().filter_map(Visitor::poll_timeout).min()
     }
 
-    fn poll_event(&mut self) -> Option<(usize, Seen)> {
-        let mut pages = self.0.iter_mut().enumerate();
-        pages.find_map(|(at, page)| Some((at, page.poll_event()?)))
+    fn poll_event(&mut self) -> Option<(usize, Noticed)> {
+        let now = self.now;
+        let mut all = self.all.iter_mut().enumerate();
+        all.find_map(|(at, visitor)| Some((at, visitor.poll_event(now)?)))
     }
 }
 
 /// What either end has to tell.
 #[derive(Debug)]
 pub(crate) enum Told {
-    Page((usize, Seen)),
+    Visitor((usize, Noticed)),
     Room(Event),
 }
 
 pub(crate) enum End {
     Server(Box<Server>),
-    Pages(Box<Pages>),
+    Visitors(Box<Visitors>),
 }
 
 machine_of_several!(End: Told {
     Server(server) => server.poll_event().map(Told::Room),
-    Pages(pages) => pages.poll_event().map(Told::Page),
+    Visitors(visitors) => visitors.poll_event().map(Told::Visitor),
 });
 
 /// What a page got, beats left out.
@@ -100,6 +168,7 @@ pub(crate) struct Meeting {
     pub(crate) room: RoomId,
     pub(crate) got: Vec<Vec<(Time, Got)>>,
     pub(crate) seen: Vec<Vec<Seen>>,
+    logged: Vec<Vec<String>>,
     pub(crate) events: Vec<Event>,
     pub(crate) connections: Vec<Option<ConnectionId>>,
     cameras: Vec<Option<Camera>>,
@@ -147,28 +216,48 @@ pub(crate) fn hello(name: &str, resume: Option<String>) -> FromMember {
 impl Meeting {
     /// Nobody is in yet; there are as many pages as links.
     pub(crate) fn new(seed: u64, links: &[LinkConfig]) -> Self {
+        Self::with_agents(seed, links, &[], TOKEN)
+    }
+
+    /// The same, where each of these is an agent, which has the path of the one after it, too.
+    pub(crate) fn with_agents(
+        seed: u64,
+        links: &[LinkConfig],
+        agents: &[usize],
+        token: &str,
+    ) -> Self {
         let duplex: Vec<DuplexConfig> = links.iter().cloned().map(Into::into).collect();
         let mut pair = Pair::new(seed, &duplex, |side, paths, rng| match side {
             Side::Client => {
-                let pages = paths.iter().map(|path| Page::new(*path)).collect();
-                End::Pages(Box::new(Pages(pages, paths.to_vec())))
+                let mut rng = rng;
+                let visitor = |(at, path): (usize, &FourTuple)| match agents.contains(&at) {
+                    true => Visitor::Agent(Box::new(agent(token, rng.fork()))),
+                    false => Visitor::Page(Box::new(Page::new(*path))),
+                };
+                let all = paths.iter().enumerate().map(visitor).collect();
+                let owner = |at: usize| at - usize::from(at > 0 && agents.contains(&(at - 1)));
+                let owners = (0..paths.len()).map(owner).collect();
+                let paths = paths.to_vec();
+                End::Visitors(Box::new(Visitors { all, paths, owners, now: Time::ZERO }))
             }
             Side::Server => {
                 let rooms = RoomsConfig { program: "a test".to_owned() };
-                let config = ServerConfig { rooms, browsers: RtcConfig::default() };
+                let browsers = RtcConfig::default();
+                let config = ServerConfig { rooms, browsers, encryption: None, segments_max: 1 };
                 End::Server(Box::new(Server::new(config, rng).expect("a certificate")))
             }
         });
         let pages = links.len();
         let room = pair.act_server(|end, _| match end {
             End::Server(server) => server.act(add_room),
-            End::Pages(_) => panic!("pages"),
+            End::Visitors(_) => panic!("visitors"),
         });
         Self {
             pair,
             room: room.expect("quiet"),
             got: vec![Vec::new(); pages],
             seen: vec![Vec::new(); pages],
+            logged: vec![Vec::new(); pages],
             events: Vec::new(),
             connections: vec![None; pages],
             cameras: (0..pages).map(|_| None).collect(),
@@ -216,7 +305,12 @@ impl Meeting {
         self.greet(page, name, None)
     }
 
-    fn greet(&mut self, page: usize, name: &str, resume: Option<String>) -> MemberNumber {
+    pub(crate) fn greet(
+        &mut self,
+        page: usize,
+        name: &str,
+        resume: Option<String>,
+    ) -> MemberNumber {
         self.say(page, &hello(name, resume));
         assert!(self.run_until(SECOND, |meeting| meeting.welcome(page).is_some()));
         self.welcome(page).expect("welcome").0
@@ -228,7 +322,7 @@ impl Meeting {
         self.pair.cut(page);
         let offer = self.page(page, |it, _| it.restart(path));
         let moved = self.pair.act_client(|end, _| match end {
-            End::Pages(pages) => pages.1.swap(page, unused),
+            End::Visitors(visitors) => visitors.paths.swap(page, unused),
             End::Server(_) => panic!("a server"),
         });
         moved.expect("quiet");
@@ -248,7 +342,7 @@ impl Meeting {
 
     pub(crate) fn say(&mut self, page: usize, message: &FromMember) {
         let text = message.encode();
-        self.page(page, |it, now| it.send(now, 0, STRING, &text));
+        self.send_on(page, 0, STRING, &text);
     }
 
     /// What a page got of files.
@@ -262,7 +356,7 @@ impl Meeting {
     /// A page says something of files.
     pub(crate) fn say_of_files(&mut self, page: usize, message: &FileMessage) {
         let bytes = message.encode();
-        self.page(page, |it, now| it.send(now, FILES_STREAM, BINARY, &bytes));
+        self.send_on(page, FILES_STREAM, BINARY, &bytes);
     }
 
     /// How often a page was asked for a key picture.
@@ -316,17 +410,68 @@ impl Meeting {
 
     pub(crate) fn page<T>(&mut self, at: usize, act: impl FnOnce(&mut Page, Time) -> T) -> T {
         let acted = self.pair.act_client(|end, now| match end {
-            End::Pages(pages) => act(&mut pages.0[at], now),
+            End::Visitors(visitors) => match &mut visitors.all[at] {
+                Visitor::Page(page) => act(page, now),
+                Visitor::Agent(_) => panic!("an agent"),
+            },
             End::Server(_) => panic!("a server"),
         });
         self.collect();
         acted.expect("quiet")
     }
 
+    pub(crate) fn agent<T>(&mut self, at: usize, act: impl FnOnce(&mut Agent, Time) -> T) -> T {
+        let acted = self.pair.act_client(|end, now| match end {
+            End::Visitors(visitors) => match &mut visitors.all[at] {
+                Visitor::Agent(agent) => act(agent, now),
+                Visitor::Page(_) => panic!("a page"),
+            },
+            End::Server(_) => panic!("a server"),
+        });
+        self.collect();
+        acted.expect("quiet")
+    }
+
+    /// A visitor says something on a stream.
+    fn send_on(&mut self, visitor: usize, stream: u16, ppid: u32, bytes: &[u8]) {
+        let acted = self.pair.act_client(|end, now| match end {
+            End::Visitors(visitors) => match &mut visitors.all[visitor] {
+                Visitor::Page(page) => page.send(now, stream, ppid, bytes),
+                Visitor::Agent(agent) => {
+                    let (is_text, payload) = (ppid == STRING, Bytes::copy_from_slice(bytes));
+                    agent.push(now, Said { stream, is_text, payload });
+                }
+            },
+            End::Server(_) => panic!("a server"),
+        });
+        acted.expect("quiet");
+        self.collect();
+    }
+
+    /// An agent calls the room over both its paths, and enters.
+    pub(crate) fn enter_by_agent(&mut self, agent: usize, name: &str) -> MemberNumber {
+        self.call_by_agent(agent);
+        self.greet(agent, name, None)
+    }
+
+    /// What an agent said of its paths.
+    pub(crate) fn logged(&self, agent: usize) -> &[String] {
+        &self.logged[agent]
+    }
+
+    /// An agent calls the room over both its paths, and has not said anything yet.
+    pub(crate) fn call_by_agent(&mut self, agent: usize) {
+        let paths = self.pair.paths()[agent..agent + 2].iter().map(|path| path.addresses);
+        let paths: Vec<_> = paths.collect();
+        self.agent(agent, |it, now| it.connect(now, &paths)).expect("it calls");
+        let is_there = |meeting: &Self| meeting.seen[agent].contains(&Seen::Connected);
+        assert!(self.run_until(10 * SECOND, is_there), "agent {agent} is connected");
+    }
+
     pub(crate) fn serve<T>(&mut self, act: impl FnOnce(&mut Server, Time) -> T) -> T {
         let acted = self.pair.act_server(|end, now| match end {
             End::Server(server) => act(server, now),
-            End::Pages(_) => panic!("pages"),
+            End::Visitors(_) => panic!("visitors"),
         });
         self.collect();
         acted.expect("quiet")
@@ -335,7 +480,7 @@ impl Meeting {
     pub(crate) fn server(&self) -> &Server {
         match self.pair.server() {
             End::Server(server) => server,
-            End::Pages(_) => panic!("pages"),
+            End::Visitors(_) => panic!("visitors"),
         }
     }
 
@@ -396,7 +541,7 @@ impl Meeting {
     fn send(&mut self, page: usize, cutter: &mut UnitCutter, stream: u16, unit: &Unit) {
         for piece in cutter.cut(unit) {
             let bytes = piece.encode();
-            self.page(page, |it, now| it.send(now, stream, BINARY, &bytes));
+            self.send_on(page, stream, BINARY, &bytes);
         }
     }
 
@@ -405,7 +550,8 @@ impl Meeting {
         while let Some((_, told)) = self.pair.sim.poll_event() {
             match told {
                 Told::Room(event) => self.events.push(event),
-                Told::Page((page, seen)) => match read(&seen) {
+                Told::Visitor((agent, Noticed::Logged(text))) => self.logged[agent].push(text),
+                Told::Visitor((page, Noticed::Seen(seen))) => match read(&seen) {
                     Some(Got::Text(FromRoom::Beat)) => self.beats[page] += 1,
                     Some(got) => self.got[page].push((now, got)),
                     None => self.seen[page].push(seen),
@@ -415,10 +561,17 @@ impl Meeting {
     }
 }
 
+/// An agent that knows this token.
+fn agent(token: &str, rng: Rng) -> Agent {
+    let enter = Enter { room: "lab".to_owned(), token: token.to_owned() };
+    Agent::new(AgentConfig { enter, encryption: None, segments_max: 1 }, rng)
+}
+
 /// A room for four.
 fn add_room(rooms: &mut Rooms) -> RoomId {
     let (name, title) = ("lab".to_owned(), "The lab".to_owned());
-    rooms.add(RoomLabel { name, title, members_max: 4 })
+    let tokens = Tokens { attendees: TOKEN.to_owned(), hosts: "hosts".to_owned() };
+    rooms.add(RoomLabel { name, title, members_max: 4 }, tokens)
 }
 
 fn unit(class: Class, frame: u64, now: Time, bytes: usize) -> Unit {

@@ -1,5 +1,6 @@
 //! Rooms and their members over simulated networks, on virtual time.
 
+mod agents;
 mod files;
 mod forwarding;
 mod harness;

@@ -1,33 +1,27 @@
-//! [`Server`]: rooms on one UDP port.
+//! [`Server`]: rooms on one UDP port, which browsers and agents share.
+
+mod agents;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use std::time::Duration;
 
 use anabranch_rtc::{
-    AcceptError, CertificateError, ConnectionId, Event as BrowserEvent, RestartError, RtcConfig,
+    AcceptError, CertificateError, ConnectionId, Event as BrowserEvent, Protocol, RestartError,
+    RtcConfig,
 };
-use anabranch_sansio::{Datagram, Machine, Rate, Rng, Time, TraceRecord, Transmit, Wakeup};
-use anabranch_transport::{ConnectionStats, Incoming, SctpConfig};
+use anabranch_sansio::{Datagram, Machine, Rng, Time, TraceRecord, Transmit, Wakeup};
+use anabranch_transport::{
+    Connection, ConnectionStats, Encryption, Incoming, SctpConfig, StrangerStats, Transport as _,
+};
 use thiserror::Error;
 
+use crate::association::between_room_and_member;
 use crate::protocol::{Role, STREAMS};
 use crate::rooms::{Event, GuestId, RoomId, Rooms, RoomsConfig};
+use agents::Agents;
 
-/// Bytes that wait for one member in its association.
-const SEND_BUFFER: usize = 256 << 10;
-
-/// Bytes of one member that wait to be read: pictures, whole.
-const RECEIVE_BUFFER: usize = 1 << 20;
-
-/// With the timers of media, the other end is given up about ten seconds after it vanished.
-const RETRANSMISSIONS_MAX: u32 = 10;
-
-/// What may wait in a member's network: voice waits behind it.
-const QUEUING_DELAY_MAX: Duration = Duration::from_millis(60);
-
-/// A member's network is tried with so much at first: a narrower one shows within a round trip.
-const START_RATE: Rate = Rate::mbps(3);
+/// In records, the number of a browser's connection begins here.
+const BROWSER_CONNECTIONS: u64 = 1_000_000;
 
 /// How members reach a [`Server`].
 #[derive(Debug, Clone)]
@@ -36,6 +30,10 @@ pub struct ServerConfig {
     pub rooms: RoomsConfig,
     /// Browsers, and where they find the UDP port.
     pub browsers: RtcConfig,
+    /// How agents encrypt: those who do not are not let in then.
+    pub encryption: Option<Encryption>,
+    /// Datagrams of one size to an agent that one transmission may hold.
+    pub segments_max: usize,
 }
 
 /// Why an offer got no answer.
@@ -58,13 +56,21 @@ pub enum JoinError {
 pub struct Server {
     rooms: Rooms,
     browsers: anabranch_rtc::Server,
+    agents: Agents,
     /// Offers that were answered, until their browsers come.
     expected: BTreeMap<ConnectionId, (RoomId, Role)>,
-    guests: BTreeMap<ConnectionId, GuestId>,
-    connections: BTreeMap<GuestId, ConnectionId>,
+    guests: BTreeMap<Link, GuestId>,
+    links: BTreeMap<GuestId, Link>,
     /// Connections that have ended, of members who may come back: a browser that goes away for
     /// good may say so by HTTP after its connection has ended.
     ended: BTreeMap<ConnectionId, GuestId>,
+}
+
+/// Where a guest's connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Link {
+    Agent(anabranch_transport::ConnectionId),
+    Browser(ConnectionId),
 }
 
 impl Server {
@@ -73,22 +79,16 @@ impl Server {
     /// # Errors
     /// If the cryptography at hand makes no certificate to show to browsers.
     pub fn new(config: ServerConfig, mut rng: Rng) -> Result<Self, CertificateError> {
-        let association = SctpConfig::of(config.browsers.association)
-            .with_streams(STREAMS)
-            .with_send_buffer(SEND_BUFFER)
-            .with_receive_buffer(RECEIVE_BUFFER)
-            .with_retransmissions_max(RETRANSMISSIONS_MAX)
-            .with_start_rate(START_RATE)
-            .with_queuing_delay_max(QUEUING_DELAY_MAX)
-            .with_urgent_ahead()
-            .association;
-        let browsers = RtcConfig { association, negotiated_channels: STREAMS, ..config.browsers };
+        let ServerConfig { rooms, browsers, encryption, segments_max } = config;
+        let association = between_room_and_member(SctpConfig::of(browsers.association)).association;
+        let browsers = RtcConfig { association, negotiated_channels: STREAMS, ..browsers };
         Ok(Self {
-            rooms: Rooms::new(config.rooms, rng.fork()),
+            rooms: Rooms::new(rooms, rng.fork()),
+            agents: Agents::new(encryption, segments_max, rng.fork()),
             browsers: anabranch_rtc::Server::new(browsers, rng)?,
             expected: BTreeMap::new(),
             guests: BTreeMap::new(),
-            connections: BTreeMap::new(),
+            links: BTreeMap::new(),
             ended: BTreeMap::new(),
         })
     }
@@ -131,7 +131,7 @@ impl Server {
     /// Ends the connection of a browser, if there still is one. Its member leaves, or may come
     /// back.
     pub fn hang_up(&mut self, now: Time, id: ConnectionId, leaves: bool) {
-        let guest = self.guests.get(&id).or_else(|| self.ended.get(&id));
+        let guest = self.guests.get(&Link::Browser(id)).or_else(|| self.ended.get(&id));
         if let Some(guest) = guest.filter(|_| leaves) {
             self.rooms.guest_leaves(now, *guest);
         }
@@ -151,10 +151,22 @@ impl Server {
         self.browsers.connections().count()
     }
 
-    /// What came to the port of nobody who is connected.
+    /// Connections of agents, those that begin or end included.
+    #[must_use]
+    pub fn agents(&self) -> usize {
+        self.agents.transport.connections()
+    }
+
+    /// What came to the port of nobody who is connected, and looks like a browser's.
     #[must_use]
     pub const fn strangers(&self) -> anabranch_rtc::ServerStats {
         self.browsers.stats()
+    }
+
+    /// And what does not.
+    #[must_use]
+    pub fn strange_agents(&self) -> StrangerStats {
+        self.agents.transport.strangers()
     }
 
     /// Rooms and members.
@@ -171,39 +183,39 @@ impl Server {
     /// What the network does to a guest.
     #[must_use]
     pub fn network(&self, guest: GuestId) -> Option<ConnectionStats> {
-        let id = *self.connections.get(&guest)?;
-        let mut stats = ConnectionStats::from(self.browsers.association(id)?.stats());
-        // Inside DTLS a path has no addresses.
-        if let Some(path) = self.browsers.path(id) {
-            stats.paths.iter_mut().for_each(|report| report.tuple = path);
+        match *self.links.get(&guest)? {
+            Link::Agent(id) => Some(self.agents.transport.connection(id)?.stats()),
+            Link::Browser(id) => {
+                let mut stats = ConnectionStats::from(self.browsers.association(id)?.stats());
+                // Inside DTLS a path has no addresses.
+                if let Some(path) = self.browsers.path(id) {
+                    stats.paths.iter_mut().for_each(|report| report.tuple = path);
+                }
+                Some(stats)
+            }
         }
-        Some(stats)
     }
 
     fn take_events(&mut self, now: Time) {
+        self.take_agents_events(now);
         while let Some((id, event)) = self.browsers.poll_event() {
-            self.on_event(now, id, event);
+            self.on_browser(now, id, event);
         }
     }
 
-    fn on_event(&mut self, now: Time, id: ConnectionId, event: BrowserEvent) {
+    fn on_browser(&mut self, now: Time, id: ConnectionId, event: BrowserEvent) {
+        let link = Link::Browser(id);
         match event {
-            BrowserEvent::Connected => self.on_connected(now, id),
+            BrowserEvent::Connected => self.on_browser_connected(now, id),
             BrowserEvent::Message { message, .. } => {
-                if let Some(guest) = self.guests.get(&id) {
+                if let Some(guest) = self.guests.get(&link) {
                     self.rooms.handle_message(now, *guest, &Incoming::from(message));
                 }
             }
-            BrowserEvent::Writable => {
-                if let Some(guest) = self.guests.get(&id) {
-                    self.rooms.handle_writable(*guest);
-                }
-            }
+            BrowserEvent::Writable => self.on_writable(link),
             BrowserEvent::Closed { .. } => {
                 self.expected.remove(&id);
-                if let Some(guest) = self.guests.remove(&id) {
-                    self.connections.remove(&guest);
-                    self.rooms.guest_left(now, guest);
+                if let Some(guest) = self.on_closed(now, link) {
                     self.ended.insert(id, guest);
                     self.ended.retain(|_, guest| self.rooms.is_away(*guest));
                 }
@@ -214,27 +226,58 @@ impl Server {
         }
     }
 
-    fn on_connected(&mut self, now: Time, id: ConnectionId) {
+    fn on_browser_connected(&mut self, now: Time, id: ConnectionId) {
         let Some((room, role)) = self.expected.remove(&id) else { return };
-        if let Some(guest) = self.rooms.guest_came(now, room, role) {
-            self.guests.insert(id, guest);
-            self.connections.insert(guest, id);
-        } else {
+        if !self.let_in(now, room, role, Link::Browser(id)) {
             self.browsers.close(now, id);
         }
+    }
+
+    /// Makes a connection a guest of a room; false if there is no place for it.
+    fn let_in(&mut self, now: Time, room: RoomId, role: Role, link: Link) -> bool {
+        let Some(guest) = self.rooms.guest_came(now, room, role) else { return false };
+        self.guests.insert(link, guest);
+        self.links.insert(guest, link);
+        true
+    }
+
+    fn on_writable(&mut self, link: Link) {
+        if let Some(guest) = self.guests.get(&link) {
+            self.rooms.handle_writable(*guest);
+        }
+    }
+
+    /// A connection has ended; returns whose it was.
+    fn on_closed(&mut self, now: Time, link: Link) -> Option<GuestId> {
+        let guest = self.guests.remove(&link)?;
+        self.links.remove(&guest);
+        self.rooms.guest_left(now, guest);
+        Some(guest)
     }
 
     /// Hands the connection of the next guest what it is to send; false if there is none.
     fn serve_next(&mut self, now: Time) -> bool {
         let Some(guest) = self.rooms.poll_due() else { return false };
-        if let Some(&id) = self.connections.get(&guest) {
-            let rooms = &mut self.rooms;
+        let rooms = &mut self.rooms;
+        let mut serve = |connection: &mut dyn Connection| rooms.serve(now, guest, connection);
+        match self.links.get(&guest) {
+            Some(&Link::Agent(id)) => {
+                if let Some(connection) = self.agents.transport.connection_mut(id) {
+                    serve(connection);
+                }
+            }
             // Without an association there is nothing to do.
-            let _done: Option<()> = self
-                .browsers
-                .with_association(now, id, |connection| rooms.serve(now, guest, connection));
+            Some(&Link::Browser(id)) => {
+                _ = self.browsers.with_association(now, id, |connection| serve(connection));
+            }
+            None => {}
         }
         true
+    }
+
+    fn transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
+        let agents = self.agents.transport.poll_transmit(now, buf);
+        agents.or_else(|| self.browsers.poll_transmit(now, buf))
     }
 }
 
@@ -242,32 +285,38 @@ impl Machine for Server {
     type Event = Event;
 
     fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
-        self.browsers.handle_datagram(now, datagram);
+        if Protocol::of(datagram.bytes).is_some() {
+            self.browsers.handle_datagram(now, datagram);
+        } else {
+            self.agents.transport.handle_datagram(now, datagram);
+        }
         self.rooms.handle_progress();
         self.take_events(now);
     }
 
     fn handle_timeout(&mut self, now: Time) {
         self.browsers.handle_timeout(now);
+        self.agents.handle_timeout(now);
         self.rooms.handle_timeout(now);
         self.take_events(now);
     }
 
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
         loop {
-            if let Some(transmit) = self.browsers.poll_transmit(now, buf) {
+            if let Some(transmit) = self.transmit(now, buf) {
                 return Some(transmit);
             }
             // What was sent may have made room.
             self.take_events(now);
             if !self.serve_next(now) {
-                return self.browsers.poll_transmit(now, buf);
+                return self.transmit(now, buf);
             }
         }
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
-        let all = [self.browsers.poll_timeout(), self.rooms.poll_timeout()];
+        let all =
+            [self.agents.poll_timeout(), self.browsers.poll_timeout(), self.rooms.poll_timeout()];
         all.into_iter().flatten().min()
     }
 
@@ -277,10 +326,17 @@ impl Machine for Server {
 
     fn set_tracing(&mut self, on: bool) {
         self.rooms.set_tracing(on);
+        self.agents.transport.set_tracing(on);
         self.browsers.set_tracing(on);
     }
 
     fn poll_trace(&mut self) -> Option<TraceRecord> {
-        self.rooms.poll_trace().or_else(|| self.browsers.poll_trace())
+        let own = self.rooms.poll_trace().or_else(|| self.agents.transport.poll_trace());
+        own.or_else(|| {
+            let record = self.browsers.poll_trace()?;
+            // Agents' connections are counted apart.
+            let connection = record.connection.map(|id| BROWSER_CONNECTIONS + id);
+            Some(TraceRecord { connection, ..record })
+        })
     }
 }

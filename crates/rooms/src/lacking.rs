@@ -21,19 +21,19 @@ const WAIT_MAX: Duration = Duration::from_millis(100);
 /// Members of whom a key picture is needed: nothing else of them goes before, so that the page of
 /// the guest gets nothing that would tell it to ask for one.
 #[derive(Debug)]
-pub(super) struct Lacking {
+pub(crate) struct Lacking {
     members: BTreeSet<MemberNumber>,
     asked: Option<Time>,
     patience: Duration,
 }
 
 impl Lacking {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self { members: BTreeSet::new(), asked: None, patience: PATIENCE }
     }
 
     /// A piece of a member's picture was sent, or left out.
-    pub(super) fn note(
+    pub(crate) fn note(
         &mut self,
         now: Time,
         member: MemberNumber,
@@ -54,7 +54,7 @@ impl Lacking {
     }
 
     /// Of whom key pictures are to be asked for, where what is before them would wait for so long.
-    pub(super) fn take(&mut self, now: Time, wait: Option<Duration>) -> Vec<MemberNumber> {
+    pub(crate) fn take(&mut self, now: Time, wait: Option<Duration>) -> Vec<MemberNumber> {
         let is_due = self.asked.is_none_or(|asked| now - asked >= self.patience);
         if self.members.is_empty() || !is_due || wait.is_some_and(|wait| wait > WAIT_MAX) {
             return Vec::new();
@@ -64,7 +64,7 @@ impl Lacking {
     }
 
     /// A member left.
-    pub(super) fn forget(&mut self, member: MemberNumber) {
+    pub(crate) fn forget(&mut self, member: MemberNumber) {
         self.members.remove(&member);
     }
 }
