@@ -10,6 +10,7 @@ const PAGES = {
   operator: 'operator.html',
   call: 'call.html',
   room: 'room.html',
+  member: 'member.html',
 };
 
 // Every file name is fixed, so that a rebuild changes contents only and the program can embed them.

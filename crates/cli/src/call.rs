@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use anabranch_apps::call::{CallOptions, CallPage, DeviceSource, call};
-use anabranch_apps::url::SessionUrl;
+use anabranch_apps::call::{
+    CallOptions, CallPage, DeviceSource, RoomPage, VisitOptions, call, visit,
+};
+use anabranch_apps::url::{CallUrl, RoomUrl, SessionUrl};
 use clap::Args;
 
 use crate::failure::Failure;
@@ -13,7 +15,7 @@ use crate::transfer::{Log, RecordingArgs, failure, stop_when_interrupted};
 /// Where one is called that gives no URL.
 const LISTEN: &str = "anabranch://:9000";
 
-/// Calls somebody, or waits to be called, over every network at once
+/// Calls somebody, waits to be called, or enters a room, over every network at once
 ///
 /// Without a URL it waits, and prints what the other end has to call. Voice and pictures go both
 /// ways, encrypted, over every interface; a network that dies costs no syllable. The page, whose
@@ -23,15 +25,16 @@ const LISTEN: &str = "anabranch://:9000";
 /// Examples:
 ///   anabranch call
 ///   anabranch call 'anabranch://peer.example:9000?key=...'
+///   anabranch call 'anabranch://meet.example:9000?key=...&room=staff&token=...'
 ///   anabranch call --no-page --camera me.webm --microphone me.webm --record out
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Call {
     /// anabranch://HOST:PORT to call, anabranch://:PORT to be called there; anabranch://:9000
-    /// without it. Options: path, peer, key, allow, ca, certificate, certificate_key, passphrase,
-    /// encryption.
+    /// without it. A room of anabranch meet: the link that it prints. Options: path, peer, key,
+    /// allow, ca, certificate, certificate_key, passphrase, encryption, room, token.
     #[arg(default_value = LISTEN, hide_default_value = true)]
-    url: SessionUrl,
+    url: CallUrl,
     /// What the other end calls you.
     #[arg(long)]
     name: Option<String>,
@@ -60,6 +63,13 @@ pub(crate) struct Call {
 
 impl Call {
     pub(crate) async fn run(self) -> Result<(), Failure> {
+        match self.url.clone() {
+            CallUrl::Peer(url) => self.call(url).await,
+            CallUrl::Room(url) => self.visit(url).await,
+        }
+    }
+
+    async fn call(self, url: SessionUrl) -> Result<(), Failure> {
         let mut log = Log::open(None, &self.recording, self.quiet)?;
         let page = if self.no_page {
             None
@@ -69,7 +79,7 @@ impl Call {
             Some(page)
         };
         let options = CallOptions {
-            url: self.url,
+            url,
             name: self.name,
             camera: self.camera,
             microphone: self.microphone,
@@ -80,5 +90,28 @@ impl Call {
         let called = call(options, stop_when_interrupted(), &mut |update| log.tell(update)).await;
         log.end_recording();
         called.map_err(failure)
+    }
+
+    async fn visit(self, url: RoomUrl) -> Result<(), Failure> {
+        let devices = [
+            ("--name", self.name.is_some()),
+            ("--camera", self.camera.is_some()),
+            ("--microphone", self.microphone.is_some()),
+            ("--record", self.record.is_some()),
+            ("--no-page", self.no_page),
+        ];
+        if let Some((option, _)) = devices.iter().find(|(_, is_given)| *is_given) {
+            return Err(Failure::usage(format!(
+                "{option} is for a call between two: in a room the page asks for your name and has \
+                 camera, microphone and loudspeaker; leave it out"
+            )));
+        }
+        let mut log = Log::open(None, &self.recording, self.quiet)?;
+        let page = RoomPage::start(self.page_port).await.map_err(Failure::usage)?;
+        output::print(&format!("{}\n", page.url()))?;
+        let options = VisitOptions { url, page, recording: log.recording() };
+        let visited = visit(options, stop_when_interrupted(), &mut |update| log.tell(update)).await;
+        log.end_recording();
+        visited.map_err(failure)
     }
 }

@@ -1,17 +1,5 @@
-import { effect } from '@preact/signals';
-import { render } from 'preact';
-import { RoomSession } from './state/session';
-import './styles/index.css';
-import { App } from './ui/app';
+/** The page of a room as its server gives it. */
 
-const root = document.getElementById('app');
-if (root === null) {
-  throw new Error('the page has no element #app');
-}
-const session = new RoomSession();
-effect(() => {
-  const { title, unread } = session.store;
-  const waiting = unread.value > 0 ? `(${unread.value}) ` : '';
-  document.title = `${waiting}${title.value ?? 'Room'} · anabranch`;
-});
-render(<App session={session} />, root);
+import { visit } from './visit';
+
+visit('server');

@@ -20,7 +20,8 @@ export interface LinkUser {
   /** All channels open at once: they share an association. */
   onOpen(): void;
   onReceived(stream: number, data: unknown): void;
-  onClosed(): void;
+  /** `why` is a whole sentence, where the other end gave one. */
+  onClosed(why?: string): void;
 }
 
 export interface Link {

@@ -1,11 +1,15 @@
 //! `call`: two people, each with an agent that owns the network, and a page, files or programs for
-//! camera and microphone. `docs/call.md` describes what passes between them.
+//! camera and microphone; or such a page and a room. `docs/call.md` describes what passes between
+//! them.
 
 mod media;
 mod page;
+mod path_meter;
 mod record;
+mod room;
 mod run;
 
 pub use media::{DeviceSource, NoDeviceSource};
 pub use page::CallPage;
+pub use room::{RoomPage, VisitOptions, visit};
 pub use run::{CallOptions, call};

@@ -2,18 +2,30 @@
 //! lets in, files, and an end with the program's.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use axum::Router;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{FromRequestParts as _, Request};
 use axum::http::header::{CONTENT_TYPE, LOCATION};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt;
+use futures_util::stream::{SplitSink, SplitStream};
+use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::PageError;
 use super::assets::asset;
 use super::guard::{Guard, Refusal};
+
+/// How long a page may take to be told why its socket is closed.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// How long it may take to close its end after that.
+const LINGER: Duration = Duration::from_secs(2);
 
 /// Takes a port of this machine's own address, 0 for any; with it comes who may ask there.
 pub(crate) async fn listen(port: u16) -> Result<(TcpListener, Guard), PageError> {
@@ -40,6 +52,45 @@ pub(crate) fn serve(listener: TcpListener, router: Router, mut stop: watch::Rece
             tracing::error!(%error, "the page is no longer served");
         }
     });
+}
+
+/// Opens the socket of the page, with messages of at most so many bytes; who else asks is refused.
+pub(crate) async fn open_socket<F>(
+    guard: &Guard,
+    request: Request,
+    message_len_max: usize,
+    serve: impl FnOnce(WebSocket) -> F + Send + 'static,
+) -> Response
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let (mut parts, _) = request.into_parts();
+    if let Err(refusal) = guard.admit_socket(&parts.headers) {
+        return refused(refusal);
+    }
+    match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
+        Ok(upgrade) => upgrade
+            .max_message_size(message_len_max)
+            .max_frame_size(message_len_max)
+            .on_upgrade(serve),
+        Err(no_upgrade) => no_upgrade.into_response(),
+    }
+}
+
+/// Closes a socket, whose other end learns why if it listens.
+pub(crate) async fn close_socket(
+    sink: &mut SplitSink<WebSocket, Message>,
+    stream: &mut SplitStream<WebSocket>,
+    code: u16,
+    reason: String,
+) {
+    let frame = CloseFrame { code, reason: reason.into() };
+    // Who reads nothing any more learns it from the connection's end.
+    let _in_time = timeout(FAREWELL, sink.send(Message::Close(Some(frame)))).await;
+    // Closed with something unread, the connection is reset: a page that sends camera and
+    // microphone then loses the last words that it has not read yet.
+    let rest = async { while let Some(Ok(_)) = stream.next().await {} };
+    let _in_time = timeout(LINGER, rest).await;
 }
 
 pub(crate) fn refused(refusal: Refusal) -> Response {

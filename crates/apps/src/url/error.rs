@@ -94,6 +94,21 @@ pub enum UrlError {
     /// A channel of nobody.
     #[error("a channel is one of another server: give anabranch://HOST:PORT?channel=3")]
     ChannelOfNobody,
+    /// A room of nobody.
+    #[error("a room is one of a server: give anabranch://HOST:PORT?room=NAME&token=TOKEN")]
+    RoomOfNobody,
+    /// A room in the open.
+    #[error(
+        "a room is entered encrypted: leave encryption=off away, or give a host of this machine \
+         such as 127.0.0.1"
+    )]
+    OpenRoom,
+    /// The page of a room.
+    #[error(
+        "this link opens in a browser: anabranch call takes the other link that anabranch meet \
+         prints, which begins with anabranch://"
+    )]
+    PageOfRoom,
     /// Not a public key.
     #[error("{0}: copy it from what the other end prints")]
     Key(KeyError),

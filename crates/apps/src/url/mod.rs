@@ -42,6 +42,9 @@
 //! A [`ChannelUrl`] names a channel of a television server:
 //! `anabranch://HOST:PORT?channel=NUMBER_OR_NAME&token=TOKEN`, with `latency`, `path` and `peer`.
 //!
+//! A [`RoomUrl`] names a room of a meeting place:
+//! `anabranch://HOST:PORT?key=KEY&room=NAME&token=TOKEN`, with `path` and `peer`.
+//!
 //! A [`UdpUrl`] is where plain transport stream packets come from or go to, as ffmpeg and OBS
 //! write it: `udp://HOST:PORT`.
 
@@ -49,12 +52,14 @@ mod channel;
 mod choice;
 mod error;
 mod query;
+mod room;
 mod session;
 mod udp;
 
 pub use channel::ChannelUrl;
 pub use choice::{Choice, NoSuchChannel};
 pub use error::{Place, UrlError};
+pub use room::{CallUrl, RoomUrl};
 pub(crate) use session::is_loopback;
 pub use session::{
     Carrier, CertificateFiles, Credentials, EncryptionSwitch, HostPort, LATENCY_DEFAULT,

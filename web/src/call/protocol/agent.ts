@@ -98,9 +98,11 @@ const theirs = object({
   delay_ms: nullable(amount),
 });
 
+export const paths = array(path, PATHS_MAX);
+
 const stats = object({
   now_us: count,
-  paths: array(path, PATHS_MAX),
+  paths,
   voice: object({
     heard: count,
     concealed: count,

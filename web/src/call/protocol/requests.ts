@@ -2,7 +2,15 @@
 
 import type { CallVideo, Device, PathUse, Voice } from './agent';
 
+/** How networks are to be used. */
+export type NetworkRequest =
+  | { readonly type: 'path_use'; readonly path: number; readonly use: PathUse }
+  | { readonly type: 'primary'; readonly path: number }
+  | { readonly type: 'leave'; readonly path: number }
+  | { readonly type: 'voice_twice'; readonly on: boolean };
+
 export type CallRequest =
+  | NetworkRequest
   | {
       readonly type: 'devices';
       readonly microphone: Device;
@@ -10,10 +18,6 @@ export type CallRequest =
       readonly text: string | null;
     }
   | { readonly type: 'sending'; readonly voice: Voice | null; readonly video: CallVideo | null }
-  | { readonly type: 'path_use'; readonly path: number; readonly use: PathUse }
-  | { readonly type: 'primary'; readonly path: number }
-  | { readonly type: 'leave'; readonly path: number }
-  | { readonly type: 'voice_twice'; readonly on: boolean }
   | { readonly type: 'want_key' }
   | { readonly type: 'hang_up' }
   | ({ readonly type: 'page_stats' } & CallPageStats);

@@ -10,22 +10,14 @@ import { Devices } from './devices';
 import { Header } from './header';
 import { Invite } from './invite';
 import { KEYS, listenToKeys } from './keys';
-import { Paths } from './paths';
+import { NETWORK_TERMS, Paths } from './paths';
 import { Quality } from './quality';
 import { Stage } from './stage';
 
 const TERMS: readonly Term[] = [
-  ['Use', 'this network carries voice and pictures'],
-  ['Spare', 'it carries nothing while another one stands, and takes over when none does'],
-  ['Never', 'it is closed, at once'],
-  ['Primary', 'pictures take it as long as it carries them'],
-  ['Leave', 'goes over to another network without any gap, then closes this one'],
-  ['Voice over two', 'voice goes over two networks at once: one can die and no syllable is lost'],
+  ...NETWORK_TERMS,
   ['Concealed', 'voice that did not come in time and was bridged by what was said before'],
 ];
-
-/** In a call one steers networks more than devices; before it is the other way round. */
-const PANELS = [<Paths key="paths" />, <Devices key="devices" />];
 
 export function App({ session }: { readonly session: CallSession }) {
   const stage = useRef<HTMLElement>(null);
@@ -41,6 +33,16 @@ export function App({ session }: { readonly session: CallSession }) {
     [session],
   );
   const { store } = session;
+  const stats = store.stats.value;
+  const networks = (
+    <Paths
+      key="paths"
+      paths={stats?.paths ?? []}
+      isTwice={stats?.voice.twice ?? null}
+      request={(request) => session.request(request)}
+    />
+  );
+  const panels = [networks, <Devices key="devices" />];
   return (
     <CallContext.Provider value={session}>
       <Header />
@@ -52,7 +54,8 @@ export function App({ session }: { readonly session: CallSession }) {
         <div class="side">
           <Invite key="invite" />
           <Quality key="quality" />
-          {store.isCall.value ? PANELS : PANELS.toReversed()}
+          {/* In a call one steers networks more than devices; before it is the other way round. */}
+          {store.isCall.value ? panels : panels.toReversed()}
         </div>
       </main>
       <Notices notices={store.notices.value} dismiss={(id) => store.dismiss(id)} />

@@ -1,10 +1,11 @@
 import type { Severity } from '../../protocol/program';
 import { Figure } from '../../ui/figure';
 import { milliseconds, percent, type Quantity, rate } from '../../ui/format';
+import type { Term } from '../../ui/help-dialog';
 import { pathColour, pathName, STATE } from '../../ui/path-words';
 import { type CallPath, PATH_USES, type PathUse } from '../protocol/agent';
+import type { NetworkRequest } from '../protocol/requests';
 import { carriesWords, handoffWords } from '../words';
-import { useCall } from './context';
 
 const USES: Readonly<Record<PathUse, string>> = { use: 'Use', spare: 'Spare', never: 'Never' };
 const MEANS: Readonly<Record<PathUse, string>> = {
@@ -12,25 +13,38 @@ const MEANS: Readonly<Record<PathUse, string>> = {
   spare: 'It carries nothing while another one stands.',
   never: 'It is closed.',
 };
+export const NETWORK_TERMS: readonly Term[] = [
+  ['Use', 'this network carries voice and pictures'],
+  ['Spare', 'it carries nothing while another one stands, and takes over when none does'],
+  ['Never', 'it is closed, at once'],
+  ['Primary', 'pictures take it as long as it carries them'],
+  ['Leave', 'goes over to another network without any gap, then closes this one'],
+  ['Voice over two', 'voice goes over two networks at once: one can die and no syllable is lost'],
+];
+
 const CLOSED = { text: 'Closed', severity: 'info' } as const;
 
+interface PathsProps {
+  readonly paths: readonly CallPath[];
+  /** Whether voice goes over two; null where nothing is known yet. */
+  readonly isTwice: boolean | null;
+  readonly request: (request: NetworkRequest) => void;
+}
+
 /** Every network of this machine, and what it does for the call. */
-export function Paths() {
-  const session = useCall();
-  const stats = session.store.stats.value;
-  const paths = stats?.paths ?? [];
+export function Paths({ paths, isTwice, request }: PathsProps) {
   const standing = paths.filter(({ state, use }) => state === 'active' && use !== 'never');
   return (
     <section class="panel card call-paths" aria-labelledby="paths-title">
       <div class="panel-head">
         <h2 id="paths-title">Networks</h2>
-        {stats !== null && paths.length > 1 && (
+        {isTwice !== null && paths.length > 1 && (
           <label class="twice">
             <input
               type="checkbox"
-              checked={stats.voice.twice}
+              checked={isTwice}
               onChange={({ currentTarget }) =>
-                session.request({ type: 'voice_twice', on: currentTarget.checked })
+                request({ type: 'voice_twice', on: currentTarget.checked })
               }
               data-testid="voice-twice"
             />
@@ -45,6 +59,7 @@ export function Paths() {
           path={path}
           place={index + 1}
           canLeave={standing.some(({ id }) => id !== path.id) && standing.includes(path)}
+          request={request}
         />
       ))}
     </section>
@@ -57,10 +72,10 @@ interface PathProps {
   readonly place: number;
   /** Whether another one can do its work. */
   readonly canLeave: boolean;
+  readonly request: (request: NetworkRequest) => void;
 }
 
-function Path({ path, place, canLeave }: PathProps) {
-  const session = useCall();
+function Path({ path, place, canLeave, request }: PathProps) {
   const name = pathName(path);
   const state: { readonly text: string; readonly severity: Severity } =
     path.state === 'closed' ? CLOSED : STATE[path.state];
@@ -98,12 +113,12 @@ function Path({ path, place, canLeave }: PathProps) {
         </p>
       )}
       <div class="path-controls">
-        <UseSwitch path={path} name={name} />
+        <UseSwitch path={path} name={name} request={request} />
         <button
           type="button"
           aria-pressed={path.primary}
           disabled={path.use !== 'use' || path.state === 'closed'}
-          onClick={() => session.request({ type: 'primary', path: path.id })}
+          onClick={() => request({ type: 'primary', path: path.id })}
           title="Pictures take the primary one as long as it carries them"
           data-testid="primary"
         >
@@ -112,7 +127,7 @@ function Path({ path, place, canLeave }: PathProps) {
         <button
           type="button"
           disabled={!canLeave}
-          onClick={() => session.request({ type: 'leave', path: path.id })}
+          onClick={() => request({ type: 'leave', path: path.id })}
           title="Goes over to another one without any gap, then closes this one"
           data-testid="leave"
         >
@@ -123,8 +138,13 @@ function Path({ path, place, canLeave }: PathProps) {
   );
 }
 
-function UseSwitch({ path, name }: { readonly path: CallPath; readonly name: string }) {
-  const session = useCall();
+interface UseProps {
+  readonly path: CallPath;
+  readonly name: string;
+  readonly request: (request: NetworkRequest) => void;
+}
+
+function UseSwitch({ path, name, request }: UseProps) {
   return (
     <fieldset class="use-switch">
       <legend class="visually-hidden">What {name} is for</legend>
@@ -135,7 +155,7 @@ function UseSwitch({ path, name }: { readonly path: CallPath; readonly name: str
             name={`use-${path.id}`}
             value={use}
             checked={path.use === use}
-            onChange={() => session.request({ type: 'path_use', path: path.id, use })}
+            onChange={() => request({ type: 'path_use', path: path.id, use })}
             data-testid={`use-${use}`}
           />
           <span>{USES[use]}</span>

@@ -1,7 +1,17 @@
 /** What a room says as text, and what its members do: see docs/meet.md. */
 
-import { media } from '../../call/protocol/agent';
-import { array, type Checked, count, flag, object, text } from '../../protocol/checks';
+import { media, paths } from '../../call/protocol/agent';
+import {
+  amount,
+  array,
+  type Checked,
+  count,
+  flag,
+  nullable,
+  object,
+  oneOf,
+  text,
+} from '../../protocol/checks';
 import { decodeMessage, tagged } from '../../protocol/program';
 
 export const PROTOCOL_VERSION = 1;
@@ -33,6 +43,15 @@ const welcome = object({
 
 const encode = object({ video_bps: count, voice_bps: count, why: text });
 
+/** Of the agent on this machine, where there is one. */
+const networks = object({
+  paths,
+  twice: flag,
+  carries_kbps: nullable(amount),
+  left_out: count,
+});
+const networkEvent = object({ severity: oneOf('info', 'good', 'warning', 'bad'), text });
+
 const messages = {
   welcome: tagged('welcome', welcome),
   joined: tagged('joined', object({ member })),
@@ -50,8 +69,11 @@ const messages = {
   knocked: tagged('knocked', object({ name: text })),
   beat: tagged('beat', object({})),
   bye: tagged('bye', object({ reason: text, text })),
+  networks: tagged('networks', networks),
+  network_event: tagged('network_event', networkEvent),
 };
 
+export type Networks = Checked<typeof networks>;
 export type Welcome = Checked<typeof welcome>;
 export type MemberEntry = Checked<typeof member>;
 export type FileEntry = Checked<typeof file>;
@@ -94,6 +116,7 @@ export const FINAL_REASONS: readonly string[] = [
   'removed',
   'elsewhere',
   'closed',
+  'token',
 ];
 
 /**

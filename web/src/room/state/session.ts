@@ -4,6 +4,7 @@ import { computed, effect, signal } from '@preact/signals';
 import { CameraFeed } from '../../call/capture/camera-feed';
 import { type Listed, MediaDevicesOfPage } from '../../call/capture/devices';
 import type { Kind } from '../../call/capture/words';
+import type { NetworkRequest } from '../../call/protocol/requests';
 import { CallSound, type Voice } from '../../call/voice/sound';
 import { Backoff } from '../../media/backoff';
 import { nowMs } from '../../media/now';
@@ -11,6 +12,7 @@ import { Bridge, transferred } from '../../rtc/bridge';
 import { Connection } from '../../rtc/connection';
 import { CHANNELS } from '../protocol/streams';
 import type { FromRoomWorker, ToRoomWorker } from '../worker/messages';
+import { AgentConnection, socketUrl } from './agent-connection';
 import { Handover } from './handover';
 import { save } from './save';
 import { rememberName } from './settings';
@@ -22,6 +24,9 @@ const DELAYS_MS = [0, 500, 1_000, 1_000, 2_000];
 /** What is written is to be read; it seldom moves. */
 const SCREEN = { width: { max: 1_920 }, height: { max: 1_080 }, frameRate: { max: 10 } } as const;
 
+/** How a room is reached: at its server, or by the agent on this machine. */
+export type Way = 'server' | 'agent';
+
 export class RoomSession {
   readonly store = new RoomStore();
   readonly devices = new MediaDevicesOfPage({
@@ -32,7 +37,7 @@ export class RoomSession {
   readonly isSilenced = computed(() => this.#sound.value?.isRunning.value === false);
   readonly canRoute = computed(() => this.#sound.value?.isRoutable === true);
   readonly #worker: Worker;
-  readonly #connection: Connection;
+  readonly #connection: Connection | AgentConnection;
   readonly #camera = new CameraFeed((camera, transfer) =>
     this.#tell({ kind: 'camera', camera }, transfer),
   );
@@ -42,7 +47,7 @@ export class RoomSession {
   readonly screen = signal<MediaStreamTrack | null>(null);
   #bridge: Bridge | null = null;
 
-  constructor() {
+  constructor(way: Way) {
     this.#worker = new Worker(new URL('../worker/attendee.ts', import.meta.url), {
       type: 'module',
       name: 'room',
@@ -50,22 +55,7 @@ export class RoomSession {
     this.#worker.onmessage = ({ data }: MessageEvent<FromRoomWorker>) => this.#on(data);
     this.#worker.onerror = () =>
       this.store.notify('bad', 'A part of this page failed. Reload the page to start it again.');
-    const server = {
-      url: `${location.pathname}/join`,
-      token: location.hash.slice(1) || null,
-      channels: CHANNELS,
-    };
-    this.#connection = new Connection(server, new Backoff(DELAYS_MS), {
-      onState: (state) => {
-        this.store.connection.value = state;
-      },
-      onChannels: (attempt, channels) => this.#handOver(attempt, channels),
-      onGone: () => {
-        this.#bridge = null;
-        this.#tell({ kind: 'disconnect' });
-      },
-      onTraffic: () => undefined,
-    });
+    this.#connection = way === 'server' ? this.#toServer() : this.#toAgent();
     effect(() => this.#sayDevices());
     window.addEventListener('online', () => this.#handover.networkChanged());
     for (const type of ['pointerdown', 'keydown']) {
@@ -145,6 +135,11 @@ export class RoomSession {
     this.#tell({ kind: 'remove', member });
   }
 
+  /** Asks the agent to use networks otherwise. */
+  request(request: NetworkRequest): void {
+    this.#tell({ kind: 'network_request', request });
+  }
+
   /** Shows a member on this canvas. A canvas can be handed over once only. */
   showOn(member: number, canvas: HTMLCanvasElement): void {
     const offscreen = canvas.transferControlToOffscreen();
@@ -170,6 +165,35 @@ export class RoomSession {
         chosen.value = { ...chosen.peek(), loudspeaker: id };
       })
       .catch(() => this.store.notify('warning', 'This loudspeaker could not be opened.'));
+  }
+
+  #toServer(): Connection {
+    const server = {
+      url: `${location.pathname}/join`,
+      token: location.hash.slice(1) || null,
+      channels: CHANNELS,
+    };
+    return new Connection(server, new Backoff(DELAYS_MS), {
+      onState: (state) => {
+        this.store.connection.value = state;
+      },
+      onChannels: (attempt, channels) => this.#handOver(attempt, channels),
+      onGone: () => {
+        this.#bridge = null;
+        this.#tell({ kind: 'disconnect' });
+      },
+      onTraffic: () => undefined,
+    });
+  }
+
+  #toAgent(): AgentConnection {
+    return new AgentConnection(socketUrl(), new Backoff(DELAYS_MS), {
+      onState: (state) => {
+        this.store.connection.value = state;
+      },
+      onSocket: (attempt, url) => this.#tell({ kind: 'connect_to_agent', attempt, url }),
+      onGone: () => this.#tell({ kind: 'disconnect' }),
+    });
   }
 
   #handOver(attempt: number, channels: readonly RTCDataChannel[]): void {

@@ -8,6 +8,7 @@ import {
   type FileEntry,
   HOST,
   type MemberEntry,
+  type Networks,
   type RoomMessage,
   type TextLine,
 } from '../protocol/control';
@@ -46,6 +47,8 @@ export class RoomStore extends Notices {
   /** What was written while nobody looked. */
   readonly unread = signal(0);
   readonly screen = signal<RoomScreen | null>(null);
+  /** Those of this machine, where an agent tells of them. */
+  readonly networks = signal<Networks | null>(null);
   /** From 0 to 1: how loud each of the others is. */
   readonly levels = signal<ReadonlyMap<number, number>>(new Map());
   readonly ourLevel = signal(0);
@@ -132,6 +135,12 @@ export class RoomStore extends Notices {
           return;
         case 'knocked':
           this.notify('info', `${message.body.name} wants to come in, and the room is locked.`);
+          return;
+        case 'networks':
+          this.networks.value = message.body;
+          return;
+        case 'network_event':
+          this.notify(message.body.severity, message.body.text);
           return;
         case 'bye':
           if (FINAL_REASONS.includes(message.body.reason)) {

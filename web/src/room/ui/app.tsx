@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { KEYS, listenToKeys } from '../../call/ui/keys';
+import { NETWORK_TERMS } from '../../call/ui/paths';
 import { toggleFullScreen } from '../../ui/full-screen';
 import { HelpDialog, openHelp, type Term } from '../../ui/help-dialog';
 import { Notices } from '../../ui/notices';
@@ -12,6 +13,7 @@ import { DeviceTrouble } from './device-trouble';
 import { Grid } from './grid';
 import { Header } from './header';
 import { Lobby } from './lobby';
+import { Networks } from './networks';
 import { Texts } from './texts';
 
 const TERMS: readonly Term[] = [
@@ -50,11 +52,17 @@ export function App({ session }: { readonly session: RoomSession }) {
             <Controls box={stage} />
             <DeviceTrouble />
           </section>
-          <Texts />
+          <div class="side">
+            <Networks />
+            <Texts />
+          </div>
         </main>
       )}
       <Notices notices={store.notices.value} dismiss={(id) => store.dismiss(id)} />
-      <HelpDialog keys={KEYS} terms={TERMS} />
+      <HelpDialog
+        keys={KEYS}
+        terms={store.networks.value === null ? TERMS : [...TERMS, ...NETWORK_TERMS]}
+      />
     </RoomContext.Provider>
   );
 }

@@ -1,14 +1,22 @@
-/** The worker of a room's page: data channels, encoders, decoders and canvases. */
+/** The worker of a room's page: its link to the room, encoders, decoders and canvases. */
 
 import type { CallVideo, Media } from '../../call/protocol/agent';
 import type { SentUnit } from '../../call/protocol/media';
+import type { NetworkRequest } from '../../call/protocol/requests';
 import type { MicrophoneFrame } from '../../call/voice/messages';
 import type { Devices } from '../../call/worker/messages';
 import { PictureSender } from '../../call/worker/picture-sender';
 import { VOICE, VoiceSender } from '../../call/worker/voice-sender';
 import { nowMs } from '../../media/now';
 import { DecodeError } from '../../protocol/checks';
-import { type Bridged, BridgedLink, CONTROL_STREAM, type Link, OwnLink } from '../../rtc/link';
+import {
+  type Bridged,
+  BridgedLink,
+  CONTROL_STREAM,
+  type Link,
+  type LinkUser,
+  OwnLink,
+} from '../../rtc/link';
 import { FILES_STREAM } from '../files/blocks';
 import { FileDesk } from '../files/desk';
 import {
@@ -22,6 +30,7 @@ import { decodeMemberMedia, MediaCutter } from '../protocol/media';
 import { PICTURE_STREAMS, streamOf } from '../protocol/streams';
 import { Member } from './member';
 import type { FromRoomWorker, ToRoomWorker } from './messages';
+import { SocketLink } from './socket-link';
 import { UplinkRate } from './uplink-rate';
 
 const PROGRAM = 'anabranch page';
@@ -54,6 +63,11 @@ class Attendee {
   });
   readonly #voiceSender: VoiceSender;
   readonly #pictureSender: PictureSender;
+  readonly #linkUser: LinkUser = {
+    onOpen: () => this.#greet(),
+    onReceived: (stream, data) => this.#receive(stream, data),
+    onClosed: (why) => this.#lost(why ?? 'The room closed the connection.'),
+  };
   #link: Link | null = null;
   #attempt = 0;
   /** What makes us the same member after the connection was lost. */
@@ -89,6 +103,13 @@ class Attendee {
     switch (message.kind) {
       case 'connect':
         this.#connect(message.attempt, message.channels);
+        return;
+      case 'connect_to_agent':
+        this.#begin(message.attempt);
+        this.#link = new SocketLink(message.url, this.#linkUser);
+        return;
+      case 'network_request':
+        this.#say(message.request);
         return;
       case 'opened':
       case 'closed':
@@ -150,17 +171,17 @@ class Attendee {
   }
 
   #connect(attempt: number, channels: readonly RTCDataChannel[] | null): void {
-    this.#disconnect();
-    this.#attempt = attempt;
-    const user = {
-      onOpen: () => this.#greet(),
-      onReceived: (stream: number, data: unknown) => this.#receive(stream, data),
-      onClosed: () => this.#lost('The room closed the connection.'),
-    };
+    this.#begin(attempt);
+    const user = this.#linkUser;
     this.#link =
       channels === null
         ? new BridgedLink((stream, data) => tell({ kind: 'say', stream, data }), user)
         : new OwnLink(channels, user);
+  }
+
+  #begin(attempt: number): void {
+    this.#disconnect();
+    this.#attempt = attempt;
   }
 
   #onBridge(message: Bridged): void {
@@ -377,7 +398,7 @@ class Attendee {
     });
   }
 
-  #say(message: MemberMessage): void {
+  #say(message: MemberMessage | NetworkRequest): void {
     this.#link?.send(CONTROL_STREAM, JSON.stringify(message));
   }
 }

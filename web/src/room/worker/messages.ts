@@ -1,5 +1,6 @@
 /** What passes between the main thread of a room's page and its worker. */
 
+import type { NetworkRequest } from '../../call/protocol/requests';
 import type { Camera, Devices } from '../../call/worker/messages';
 import type { Bridged, Sendable } from '../../rtc/link';
 import type { FilesReport } from '../files/desk';
@@ -13,6 +14,9 @@ export type ToRoomWorker =
       /** The data channels by their ids, or null where only the main thread can hold them. */
       readonly channels: readonly RTCDataChannel[] | null;
     }
+  /** Where the agent on this machine is, which takes the place of data channels. */
+  | { readonly kind: 'connect_to_agent'; readonly attempt: number; readonly url: string }
+  | { readonly kind: 'network_request'; readonly request: NetworkRequest }
   | Bridged
   | { readonly kind: 'disconnect' }
   /** Where a member's pictures are shown. */

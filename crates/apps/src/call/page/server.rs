@@ -1,17 +1,15 @@
 //! The web server of a call's page: its files, and one socket.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
-use axum::extract::{FromRequestParts as _, Request, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::extract::ws::{CloseFrame, Message, WebSocket, close_code};
+use axum::extract::{Request, State};
+use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::sync::{mpsc, watch};
-use tokio::time::timeout;
 
 use super::protocol::{MEDIA_LEN_MAX, ToPage, read_media};
 use super::{Brought, Shared, Waiting};
@@ -32,12 +30,6 @@ const BREACHES_MAX: u32 = 100;
 
 /// How a second tab is told that the call is elsewhere.
 const TAKEN: u16 = 4_000;
-
-/// How long a page may take to be told why its socket is closed.
-const FAREWELL: Duration = Duration::from_millis(500);
-
-/// How long it may take to close its end after that.
-const LINGER: Duration = Duration::from_secs(2);
 
 #[derive(Debug)]
 struct Site {
@@ -74,19 +66,9 @@ async fn answer(State(site): State<Arc<Site>>, request: Request) -> Response {
 }
 
 async fn open_socket(site: &Arc<Site>, request: Request) -> Response {
-    let (mut parts, _) = request.into_parts();
-    if let Err(refusal) = site.guard.admit_socket(&parts.headers) {
-        return local::refused(refusal);
-    }
-    let upgrade = match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-        Ok(upgrade) => upgrade,
-        Err(no_upgrade) => return no_upgrade.into_response(),
-    };
-    let site = Arc::clone(site);
-    upgrade
-        .max_message_size(MESSAGE_LEN_MAX)
-        .max_frame_size(MESSAGE_LEN_MAX)
-        .on_upgrade(move |socket| serve(socket, site))
+    let serving = Arc::clone(site);
+    let serve = |socket| serve(socket, serving);
+    local::open_socket(&site.guard, request, MESSAGE_LEN_MAX, serve).await
 }
 
 /// Serves a tab until it leaves, misbehaves, or the program ends.
@@ -108,13 +90,7 @@ async fn serve(mut socket: WebSocket, site: Arc<Site>) {
         _ = stop.wait_for(|stop| *stop) => None,
     };
     if let Some((code, reason)) = close {
-        let frame = CloseFrame { code, reason: reason.into() };
-        // Who reads nothing any more learns it from the connection's end.
-        let _in_time = timeout(FAREWELL, sink.send(Message::Close(Some(frame)))).await;
-        // Closed with something unread, the connection is reset: a page that sends camera and
-        // microphone then loses the last words that it has not read yet.
-        let rest = async { while let Some(Ok(_)) = stream.next().await {} };
-        let _in_time = timeout(LINGER, rest).await;
+        local::close_socket(&mut sink, &mut stream, code, reason.to_owned()).await;
     }
     let _ends = site.requests.send(Brought::Closed).await;
     // Only now may another tab come: it is opened after this one is closed.

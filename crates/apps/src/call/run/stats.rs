@@ -1,15 +1,13 @@
 //! How a call stands, five times a second.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anabranch_call::{CallPath, CallStats, Device, PathUse, Playback, Played};
-use anabranch_sansio::{PathId, Rate, Time};
+use anabranch_sansio::{Rate, Time};
 use anabranch_transport::PathState;
 
-use super::super::page::protocol::{
-    PathInfo, Quality, Stats, ToPage, VideoStats, VoiceStats, micros,
-};
+use super::super::page::protocol::{Quality, Stats, ToPage, VideoStats, VoiceStats, micros};
+use super::super::path_meter::{PathMeter, kbps, millis};
 use super::{Run, STATS_EVERY};
 
 /// What is told of pictures is of so long.
@@ -18,7 +16,7 @@ const SECOND: Duration = Duration::from_secs(1);
 /// Counters of the last stats, and what was played since.
 #[derive(Debug, Default)]
 pub(super) struct Meter {
-    paths: BTreeMap<PathId, Bytes>,
+    paths: PathMeter,
     /// Pictures of the last second: when they were shown, how many microseconds they had taken,
     /// their bytes.
     pictures: Vec<(Time, i64, u64)>,
@@ -26,13 +24,6 @@ pub(super) struct Meter {
     voice_took: Option<i64>,
     concealed: u64,
     lost: u64,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Bytes {
-    sent: u64,
-    received: u64,
-    chunks: u64,
 }
 
 impl Meter {
@@ -53,7 +44,11 @@ impl Meter {
     fn stats(&mut self, now: Time, stats: &CallStats, sends: &[&str]) -> Stats {
         self.pictures.retain(|(at, ..)| now - *at < SECOND);
         let quality = self.quality(stats);
-        let paths = stats.paths.iter().map(|path| self.path(path, sends)).collect();
+        let info = |path: &CallPath| {
+            let CallPath { name, note, report } = path;
+            self.paths.info(name, note, report, (sends, STATS_EVERY))
+        };
+        let paths = stats.paths.iter().map(info).collect();
         Stats {
             now_us: micros(now),
             paths,
@@ -87,36 +82,6 @@ impl Meter {
             kbps: kbps(Rate::of(bytes, SECOND)),
             fps: count as f64,
             av_offset_ms: offset,
-        }
-    }
-
-    /// Of a path, over which this end sends these, if anything.
-    fn path(&mut self, path: &CallPath, sends: &[&str]) -> PathInfo {
-        let report = &path.report;
-        let now = Bytes {
-            sent: report.bytes_sent,
-            received: report.bytes_received,
-            chunks: report.chunks_sent,
-        };
-        let before = self.paths.insert(report.id, now).unwrap_or(now);
-        let rate = |now: u64, before: u64| kbps(Rate::of(now.saturating_sub(before), STATS_EVERY));
-        let carried = if now.chunks > before.chunks { sends } else { &[] };
-        let carries = carried.iter().map(|&what| what.to_owned()).collect();
-        let is_closed = path.note.ours == PathUse::Never && report.state != PathState::Active;
-        PathInfo {
-            id: report.id.0,
-            name: path.name.clone(),
-            local: report.tuple.local.to_string(),
-            remote: report.tuple.remote.to_string(),
-            state: if is_closed { "closed" } else { state_name(report.state) }.to_owned(),
-            r#use: path.note.ours,
-            primary: report.is_primary,
-            rtt_ms: report.srtt.map(millis),
-            loss_percent: report.loss().map(|loss| loss * 100.0),
-            sends_kbps: rate(now.sent, before.sent),
-            receives_kbps: rate(now.received, before.received),
-            carries,
-            handoff_ms: path.note.handoff.map(millis),
         }
     }
 
@@ -156,21 +121,4 @@ fn carriers(stats: &CallStats) -> usize {
     let carries =
         |path: &&CallPath| path.report.state == PathState::Active && path.note.ours == PathUse::Use;
     stats.paths.iter().filter(carries).count()
-}
-
-const fn state_name(state: PathState) -> &'static str {
-    match state {
-        PathState::Active => "active",
-        PathState::PotentiallyFailed => "potentially_failed",
-        PathState::Inactive => "inactive",
-        PathState::Unconfirmed => "unconfirmed",
-    }
-}
-
-fn millis(span: Duration) -> f64 {
-    span.as_secs_f64() * 1e3
-}
-
-fn kbps(rate: Rate) -> f64 {
-    rate.as_bps() as f64 / 1e3
 }

@@ -1,0 +1,284 @@
+//! [`visit`]: the loop between a room's page on this machine and the room.
+
+mod page;
+
+use std::time::Duration;
+
+use anabranch_call::{LogKind, PathError};
+use anabranch_driver::{Driver, Handle, Recording, interface_addresses};
+use anabranch_rooms::protocol::Enter;
+use anabranch_rooms::{Agent, AgentConfig, AgentEvent, AgentStats};
+use anabranch_sansio::{FourTuple, PathId, Time};
+use anabranch_session::{Refusal, RefusalCode};
+use anabranch_transport::CloseReason;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use super::path_meter::{PathMeter, kbps};
+use crate::net::{NetError, unpredictable_rng};
+use crate::service::{
+    Multihomed, Observer, Secured, ServiceError, Severity, Stop, Update, Uplinks, sanitized,
+};
+use crate::url::{RoomUrl, is_loopback};
+pub use page::RoomPage;
+use page::{AgentRequest, Brought, ToPage};
+
+/// How often the page is told how the networks stand.
+const NETWORKS_EVERY: Duration = Duration::from_millis(500);
+
+/// How long parting may take.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Datagrams in one call.
+const SEGMENTS_MAX: usize = 16;
+
+/// What voice and pictures are called in the page's panel.
+const SENDS: [&str; 2] = ["voice", "video"];
+
+/// A room, and what it is visited with.
+#[derive(Debug)]
+pub struct VisitOptions {
+    /// Which room.
+    pub url: RoomUrl,
+    /// The page, which has camera, microphone and loudspeaker.
+    pub page: RoomPage,
+    /// Where every packet is recorded, if that is wanted.
+    pub recording: Recording,
+}
+
+/// Takes a page into a room, over every network of this machine, as often as it wants, until it is
+/// to end.
+///
+/// # Errors
+/// Says what was wrong with the URL, or that somebody else answers in the server's place.
+pub async fn visit(
+    options: VisitOptions,
+    mut stop: Stop,
+    observer: &mut Observer<'_>,
+) -> Result<(), ServiceError> {
+    let VisitOptions { url: RoomUrl { server, room, token }, page, recording } = options;
+    let is_near = server.host.as_deref().is_some_and(is_loopback);
+    let (mut sockets, uplinks) =
+        Uplinks::open(&server, server.paths.is_empty() && !is_near).await?;
+    sockets.record(recording);
+    let secured = Secured::of(&server)?;
+    let enter = Enter { room: room.clone(), token };
+    let encryption = secured.encryption();
+    let config = AgentConfig { enter, encryption, segments_max: SEGMENTS_MAX };
+    let handle = Driver::spawn(Agent::new(config, unpredictable_rng()?), sockets)?;
+    let meter = PathMeter::default();
+    let mut visit = Visit { handle: handle.clone(), uplinks, secured, page, room, meter, observer };
+    let result = visit.run(&mut stop).await;
+    if let Err(error) = &result {
+        visit.page.end(&format!("{}.", error));
+    }
+    visit.part().await;
+    handle.close();
+    handle.closed().await?;
+    result
+}
+
+impl Multihomed for Agent {
+    fn open_path(&mut self, now: Time, path: FourTuple) {
+        Self::open_path(self, now, path);
+    }
+
+    fn close_paths_from(&mut self, now: Time, local: std::net::SocketAddr) {
+        Self::close_paths_from(self, now, local);
+    }
+}
+
+struct Visit<'a, 'b> {
+    handle: Handle<Agent>,
+    uplinks: Uplinks,
+    secured: Secured,
+    page: RoomPage,
+    room: String,
+    meter: PathMeter,
+    observer: &'a mut Observer<'b>,
+}
+
+impl Visit<'_, '_> {
+    async fn run(&mut self, stop: &mut Stop) -> Result<(), ServiceError> {
+        self.name_interfaces();
+        let (severity, text) = self.secured.opening(None);
+        self.say(severity, &text);
+        let text = format!("Open the page above to enter the room \"{}\".", self.room);
+        self.say(Severity::Info, &text);
+        let mut ticks = interval(NETWORKS_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let handle = self.handle.clone();
+        loop {
+            tokio::select! {
+                event = handle.next_event() => match event {
+                    Some(event) => self.on_event(event)?,
+                    None => return Ok(handle.closed().await?),
+                },
+                Some(brought) = self.page.brought() => self.on_brought(brought),
+                changed = self.uplinks.changed() => {
+                    changed?;
+                    self.follow_interfaces().await?;
+                }
+                _ = ticks.tick() => self.tell_networks(),
+                () = stop.asked() => {
+                    self.handle.with(|agent, now| agent.leave(now));
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn on_event(&mut self, event: AgentEvent) -> Result<(), ServiceError> {
+        match event {
+            AgentEvent::Connected { key } => {
+                if let Some((severity, text)) = self.secured.on_connected(key.as_deref()) {
+                    self.say(severity, &text);
+                }
+                let text = format!("Connected to the room \"{}\".", self.room);
+                self.say(Severity::Info, &text);
+            }
+            AgentEvent::Readable => self.hand_on(),
+            AgentEvent::Log(line) => {
+                let is_bad = matches!(line.kind, LogKind::PathFailed | LogKind::NoPath);
+                let severity = if is_bad { Severity::Warning } else { Severity::Info };
+                self.say(severity, &line.text);
+                self.tell_page(if is_bad { "warning" } else { "info" }, &line.text);
+            }
+            AgentEvent::Bye(text) => self.say(Severity::Info, &sanitized(&text)),
+            AgentEvent::Closed(reason) => {
+                self.hand_on();
+                return self.on_closed(&reason);
+            }
+        }
+        Ok(())
+    }
+
+    fn hand_on(&self) {
+        while let Some(said) = self.handle.with(|agent, now| agent.receive(now)) {
+            self.page.hand_on(said);
+        }
+    }
+
+    /// A visit is over; the page may begin another one.
+    fn on_closed(&mut self, reason: &CloseReason) -> Result<(), ServiceError> {
+        let refusal = Refusal::of_close_reason(reason);
+        if let Some(refusal) = refusal
+            && matches!(refusal.code, RefusalCode::Untrusted | RefusalCode::Key)
+        {
+            return Err(self.secured.error_of(refusal));
+        }
+        if *reason == CloseReason::Shutdown {
+            // The room has said why.
+            self.page.end("The visit is over.");
+            return Ok(());
+        }
+        let text = if *reason == CloseReason::HandshakeTimeout {
+            "Nobody answers there: does the server run, and can its port be reached by UDP?"
+                .to_owned()
+        } else {
+            format!("The connection to the room ended: {reason}.")
+        };
+        self.say(Severity::Warning, &text);
+        self.page.end(&text);
+        Ok(())
+    }
+
+    fn on_brought(&mut self, brought: Brought) {
+        match brought {
+            Brought::Opened => self.dial(),
+            Brought::Said(said) => self.handle.with(|agent, now| agent.push(now, said)),
+            Brought::Request(request) => self.on_request(&request),
+            Brought::Closed { again: true } => self.handle.with(|agent, now| agent.break_off(now)),
+            Brought::Closed { again: false } => self.handle.with(|agent, now| agent.leave(now)),
+        }
+    }
+
+    fn dial(&mut self) {
+        let paths = self.uplinks.paths().map_err(|error| error.to_string());
+        let called = paths.and_then(|paths| {
+            let called = self.handle.with(|agent, now| agent.connect(now, &paths));
+            called.map_err(|error| error.to_string())
+        });
+        if let Err(error) = called {
+            let text = format!("The room cannot be called: {error}.");
+            self.say(Severity::Warning, &text);
+            self.page.end(&text);
+        }
+    }
+
+    fn on_request(&mut self, request: &AgentRequest) {
+        let done = self.handle.with(|agent, now| match *request {
+            AgentRequest::PathUse { path, r#use } => agent.set_path_use(now, PathId(path), r#use),
+            AgentRequest::Leave { path } => agent.leave_path(now, PathId(path)),
+            AgentRequest::Primary { path } => set_primary(agent, PathId(path)),
+            AgentRequest::VoiceTwice { on } => {
+                agent.set_voice_twice(on);
+                Ok(())
+            }
+        });
+        if let Err(error) = done {
+            self.tell_page("bad", &format!("This network cannot be used so: {error}."));
+        }
+    }
+
+    fn tell_networks(&mut self) {
+        let Some(stats) = self.handle.with(|agent, _| agent.stats()) else { return };
+        let AgentStats { network, paths, rate, left_out, voice_twice } = stats;
+        let described = paths.iter().zip(&network.paths);
+        let paths = described.map(|((name, note), report)| {
+            self.meter.info(name, note, report, (&SENDS, NETWORKS_EVERY))
+        });
+        self.page.tell(&ToPage::Networks {
+            paths: paths.collect(),
+            twice: voice_twice,
+            carries_kbps: rate.map(|signal| kbps(signal.carries)),
+            left_out,
+        });
+    }
+
+    /// What people call the paths: their interfaces.
+    fn name_interfaces(&self) {
+        let Ok(addresses) = interface_addresses() else { return };
+        self.handle.with(|agent, _| {
+            for address in addresses {
+                agent.name_address(address.ip, address.interface);
+            }
+        });
+    }
+
+    async fn follow_interfaces(&mut self) -> Result<(), NetError> {
+        self.name_interfaces();
+        for (severity, text) in self.uplinks.follow(&self.handle).await? {
+            self.say(severity, &text);
+        }
+        Ok(())
+    }
+
+    /// The room learns that we leave, if it listens.
+    async fn part(&mut self) {
+        let handle = &self.handle;
+        let parted = async {
+            while !handle.with(|agent, _| agent.is_quiet()) {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let _in_time = timeout(FAREWELL, parted).await;
+    }
+
+    fn tell_page(&self, severity: &str, text: &str) {
+        let (severity, text) = (severity.to_owned(), text.to_owned());
+        self.page.tell(&ToPage::NetworkEvent { severity, text });
+    }
+
+    fn say(&mut self, severity: Severity, text: &str) {
+        (self.observer)(Update::Line { severity, text });
+    }
+}
+
+fn set_primary(agent: &mut Agent, path: PathId) -> Result<(), PathError> {
+    let stats = agent.stats().ok_or(PathError::NoCall)?;
+    if !stats.network.paths.iter().any(|report| report.id == path) {
+        return Err(PathError::Unknown(path));
+    }
+    agent.set_primary(Some(path));
+    Ok(())
+}

@@ -1,0 +1,1 @@
+import{v as i}from"./shared2.js";import"./shared.js";import"./shared3.js";import"./shared4.js";import"./shared5.js";import"./shared6.js";i("agent");

@@ -1,0 +1,113 @@
+/** A room of the real program, which one enters by an agent over two paths, another by its page. */
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openBrowser, type TestBrowser } from './browser';
+import { listenAtLoudspeaker } from './call/ear';
+import { FAKE } from './call/visit';
+import { violations } from './looks';
+import { freePort } from './network';
+import { Program } from './program';
+import { RoomPage } from './room/visit';
+import { LAPTOP } from './visit';
+
+/** Two addresses of this machine, each a path. */
+const PATHS = '&path=127.0.0.1,127.0.0.2';
+
+describe('anabranch call in a room', () => {
+  let browser: TestBrowser;
+  let server: Program;
+  let agent: Program;
+  let link: string;
+  let bob: RoomPage;
+
+  beforeEach(async () => {
+    browser = await openBrowser({ viewport: LAPTOP }, FAKE);
+    await browser.context.addInitScript(listenAtLoudspeaker);
+    const udp = `127.0.0.1:${await freePort()}`;
+    server = new Program('meet', '--http', '127.0.0.1:0', '--udp', udp);
+    const room = (await server.line(/^Room: http:\S+$/m)).slice('Room: '.length);
+    const said = await server.line(/Room, by anabranch call: anabranch:\S+$/m);
+    link = said.slice(said.indexOf('anabranch:')) + PATHS;
+    agent = new Program('call', link);
+    bob = await open(room);
+  });
+  afterEach(async () => {
+    await browser.close();
+    await agent.interrupt();
+    expect(await server.interrupt()).toBe(0);
+  });
+
+  async function open(url: string): Promise<RoomPage> {
+    const view = new RoomPage(await browser.context.newPage());
+    await view.page.goto(url);
+    return view;
+  }
+
+  it('has both hear and see each other, over two networks and then over one', async () => {
+    const alice = await open(await agent.url());
+    await alice.enter('Alice');
+    await bob.enter('Bob');
+    await alice.sees(2);
+    await alice.hears();
+    await bob.sees(1);
+    await bob.hears();
+    for (const path of ['path-0', 'path-1']) {
+      await alice.untilText(path, 'Active');
+    }
+    expect(await violations(alice.page)).toEqual([]);
+    expect(await bob.get('path-0').count()).toBe(0);
+
+    await alice.page.bringToFront();
+    await alice.get('path-0').getByTestId('leave').click();
+    await alice.untilText('notices', 'was left as planned, nothing lost.');
+    await alice.untilText('path-0', 'Closed');
+    await alice.sees(2);
+    await bob.sees(1);
+    await bob.hears();
+    await alice.write('Still here');
+    await bob.untilText('texts', 'Still here');
+    await alice.get('leave').first().click();
+    await alice.untilText('banner', 'You left.');
+    await bob.untilText('notices', 'Alice left.');
+    expect([...alice.complaints, ...bob.complaints]).toEqual([]);
+  });
+
+  it('goes on where the program was held up, and lets a page in again', async () => {
+    const alice = await open(await agent.url());
+    await alice.enter('Alice');
+    await bob.enter('Bob');
+    await alice.sees(2);
+    await agent.stall(2_000);
+    await alice.sees(2);
+    await bob.sees(1);
+
+    const second = await open(await agent.url());
+    await second.get('name').fill('Eve');
+    await second.get('enter').click();
+    await second.untilText('banner', 'The room is open in another tab or window');
+    await second.page.close();
+
+    await alice.page.reload();
+    await bob.untilText('notices', 'Alice left.');
+    await alice.enter('Alice');
+    await alice.sees(2);
+    await bob.sees(3);
+  });
+
+  it('says which link opens nothing, and that nobody answers', async () => {
+    const other = new Program('call', link.replace(/token=\w+/, 'token=0123456789abcdef'));
+    const eve = await open(await other.url());
+    await eve.get('name').fill('Eve');
+    await eve.get('enter').click();
+    await eve.untilText('banner', 'This link opens no room here.');
+    await other.line(/This link opens no room here/);
+    expect(await other.interrupt()).toBe(0);
+
+    const nowhere = new Program('call', link.replace(/:\d+\?/, `:${await freePort()}?`));
+    const lost = await open(await nowhere.url());
+    await lost.get('name').fill('Eve');
+    await lost.get('enter').click();
+    await lost.untilText('banner', 'Nobody answers there');
+    expect(await nowhere.interrupt()).toBe(0);
+  });
+});
