@@ -73,9 +73,12 @@ impl Association {
         };
         let responses = Parameters::from_bytes(&responses);
         // E6: "The destination address of the SCTP packet containing the ASCONF-ACK Chunks MUST be
-        // the source address of the SCTP packet that held the ASCONF Chunks."
+        // the source address of the SCTP packet that held the ASCONF Chunks." A path that was
+        // deleted may be one again by now.
+        let source = self.sender.paths.find(arrival.from);
+        let source = source.filter(|path| !self.sender.paths.at(*path).is_deleted());
         self.queue_control(
-            path,
+            source.unwrap_or(path),
             Bundling::Bundled,
             &AsconfAck { sequence_number: number, responses },
         );

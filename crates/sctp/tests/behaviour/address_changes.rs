@@ -134,6 +134,31 @@ fn an_address_that_comes_back_is_used_again() {
     assert!(duo.stats(Side::Server).paths.len() <= 4, "{:?}", duo.stats(Side::Server).paths);
 }
 
+/// RFC 5061 section 5.2, E6: "The destination address of the SCTP packet containing the ASCONF-ACK
+/// Chunks MUST be the source address of the SCTP packet that held the ASCONF Chunks." The answer
+/// went to the address that was gone, and the other one waited for a second.
+#[test]
+fn an_address_that_was_deleted_gets_the_answer_when_it_is_the_only_one_again() {
+    let mut duo = over_one_of(2, 5, lenient());
+    for (from, to) in [(0, 1), (1, 0), (0, 1), (1, 0)] {
+        let tap = Wiretap::on(&mut duo);
+        duo.pair.restore(to);
+        duo.pair.cut(from);
+        close(&mut duo, from);
+        open(&mut duo, to);
+        let since = duo.pair.now();
+        let rtt = duo.stats(Side::Client).paths[0].srtt.unwrap_or_default();
+        let is_there = |duo: &Duo| client_state(duo, to) == Some(PathState::Active);
+        assert!(duo.run_until(5_000 * MS, is_there));
+        let took = duo.pair.now() - since;
+        assert!(took <= 3 * rtt + 20 * MS, "{from} to {to}: {took:?}, round trip {rtt:?}");
+        let new = addresses(&duo, to).local;
+        let answers = tap.of(Side::Server, ChunkType::ASCONF_ACK);
+        assert!(answers.iter().all(|sent| sent.path.remote == new), "{from} to {to}");
+        duo.run_for(500 * MS);
+    }
+}
+
 /// RFC 5061 section 5.3.2, a special case: the only address is renumbered.
 #[test]
 fn the_only_address_is_exchanged_in_one_request() {
