@@ -1,19 +1,19 @@
 /**
- * How long a picture stands still when a browser's network changes: in a room of anabranch, and in
- * plain WebRTC calls with ICE restarts. Alice's browser is in a network namespace with two links,
+ * How long a picture stands still when a browser's network changes: in a room of anabranch, entered
+ * by the browser or by an agent beside it, and in plain WebRTC calls with ICE restarts. Alice's browser is in a network namespace with two links,
  * of which one goes down as the other comes up; Bob's, who looks, is outside.
  *
- * Needs root and `ip`: npm run bench:handover -- [CUTS]
+ * Needs root and `ip`: npm run bench:handover -- [CUTS] [PART OF A NAME]
  */
 
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { openBrowser, type TestBrowser } from '../e2e/browser';
 import { FAKE } from '../e2e/call/visit';
-import { Program } from '../e2e/program';
+import { executable, Program, Running } from '../e2e/program';
 import { beginPlainCall } from './handover/plain-call';
 import { watchPicture } from './handover/stillness';
 
@@ -81,11 +81,10 @@ function change(to: number): void {
   up(to);
 }
 
-/** Chromium inside the namespace. */
-function wrapper(): string {
-  const path = join(mkdtempSync(join(tmpdir(), 'anabranch-handover-')), 'chromium');
-  const chromium = process.env.CHROMIUM ?? '/usr/bin/chromium';
-  writeFileSync(path, `#!/bin/sh\nexec ip netns exec ${NAMESPACE} ${chromium} "$@"\n`);
+/** Something that runs a program inside the namespace. */
+function wrapper(program: string): string {
+  const path = join(mkdtempSync(join(tmpdir(), 'anabranch-handover-')), 'program');
+  writeFileSync(path, `#!/bin/sh\nexec ip netns exec ${NAMESPACE} ${program} "$@"\n`);
   chmodSync(path, 0o755);
   return path;
 }
@@ -94,7 +93,8 @@ const FLAGS = [...FAKE, `--unsafely-treat-insecure-origin-as-secure=http://${SER
 
 async function browsers(): Promise<readonly [alice: TestBrowser, bob: TestBrowser]> {
   const viewport = { width: 1_280, height: 720 };
-  const alice = await openBrowser({ viewport, executablePath: wrapper() }, FLAGS);
+  const executablePath = wrapper(process.env.CHROMIUM ?? '/usr/bin/chromium');
+  const alice = await openBrowser({ viewport, executablePath }, FLAGS);
   return [alice, await openBrowser({ viewport }, FLAGS)];
 }
 
@@ -117,18 +117,28 @@ async function cuts(bob: Page, selector: string, count: number): Promise<number[
   return longest.sort((one, other) => one - other);
 }
 
-async function inRoom(count: number): Promise<number[]> {
+/** Alice's agent, which has every network that her machine has. */
+async function startAgent(server: Program): Promise<Running> {
+  const said = await server.line(/Room, by anabranch call: anabranch:\S+$/m);
+  const link = said.slice(said.indexOf('anabranch:'));
+  return new Running(
+    spawn(wrapper(executable()), ['call', link], { stdio: ['ignore', 'pipe', 'pipe'] }),
+  );
+}
+
+async function inRoom(count: number, byAgent: boolean): Promise<number[]> {
   const server = new Program(
     'meet',
     ...['--http', `${SERVER}:${PORT}`, '--udp', `${SERVER}:19000`],
   );
   const link = (await server.line(/^Room: http:\S+$/m)).slice('Room: '.length);
+  const agent = byAgent ? await startAgent(server) : null;
   const both = await browsers();
   try {
     const pages: Page[] = [];
     for (const [index, { context }] of both.entries()) {
       const page = await context.newPage();
-      await page.goto(link);
+      await page.goto(index === 0 && agent !== null ? await agent.url() : link);
       await page.getByTestId('name').fill(['Alice', 'Bob'][index] ?? '');
       await page.getByTestId('enter').click();
       await page.getByText('In the room').waitFor();
@@ -138,6 +148,7 @@ async function inRoom(count: number): Promise<number[]> {
     return await cuts(bob, '[data-testid=member-1] canvas', count);
   } finally {
     await Promise.all(both.map((browser) => browser.close()));
+    await agent?.interrupt();
     await server.interrupt();
   }
 }
@@ -174,14 +185,16 @@ function say(line: string): void {
 }
 
 const count = Number(process.argv[2] ?? 6);
+const only = process.argv[3] ?? '';
 setUp();
 try {
   const results: string[] = [];
   for (const { name, measure } of [
-    { name: 'room', measure: () => inRoom(count) },
+    { name: 'room', measure: () => inRoom(count, false) },
+    { name: 'room, by anabranch call', measure: () => inRoom(count, true) },
     { name: 'plain call, restarted when disconnected', measure: () => inPlainCall(count, false) },
     { name: 'plain call, restarted when online, too', measure: () => inPlainCall(count, true) },
-  ]) {
+  ].filter(({ name }) => name.includes(only))) {
     say(name);
     results.push(told(name, await measure()));
   }

@@ -1,12 +1,16 @@
 /** A room of the real program, which one enters by an agent over two paths, another by its page. */
 
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openBrowser, type TestBrowser } from './browser';
 import { listenAtLoudspeaker } from './call/ear';
 import { FAKE } from './call/visit';
 import { violations } from './looks';
 import { freePort } from './network';
-import { Program } from './program';
+import { executable, Program } from './program';
 import { RoomPage } from './room/visit';
 import { LAPTOP } from './visit';
 
@@ -103,6 +107,13 @@ describe('anabranch call in a room', () => {
     await other.line(/This link opens no room here/);
     expect(await other.interrupt()).toBe(0);
 
+    const wary = new Program('call', link.replace(/key=[^&]+/, `key=${keyOfAnother()}`));
+    const warned = await open(await wary.url());
+    await warned.get('name').fill('Eve');
+    await warned.get('enter').click();
+    await wary.line(/is not the one that was expected/);
+    expect(await wary.ended()).toBe(1);
+
     const nowhere = new Program('call', link.replace(/:\d+\?/, `:${await freePort()}?`));
     const lost = await open(await nowhere.url());
     await lost.get('name').fill('Eve');
@@ -111,3 +122,10 @@ describe('anabranch call in a room', () => {
     expect(await nowhere.interrupt()).toBe(0);
   });
 });
+
+/** A key that nobody here has. */
+function keyOfAnother(): string {
+  const XDG_STATE_HOME = mkdtempSync(join(tmpdir(), 'anabranch-key-'));
+  const env = { ...process.env, XDG_STATE_HOME };
+  return execFileSync(executable(), ['key'], { env, encoding: 'utf8' }).trim();
+}

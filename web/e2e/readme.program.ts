@@ -71,6 +71,7 @@ const CALL_WITH_FILES =
   "'anabranch://host.example:9000?key=KEY'";
 
 const MEET = 'anabranch meet';
+const CALL_ROOM = "anabranch call 'anabranch://meet.example:9000?key=KEY&room=staff&token=TOKEN'";
 const MEET_ROOMS = 'anabranch meet rooms.toml --https :8443';
 
 /** What ends by itself, and in order. */
@@ -369,7 +370,7 @@ describe('the README', () => {
     expect(caller.complaints).toEqual([]);
   });
 
-  it('opens rooms, by HTTPS too, where people see each other', async () => {
+  it('opens rooms, by HTTPS too, where people see each other, one by the program', async () => {
     const people = await openBrowser({ ignoreHTTPSErrors: true }, FAKE);
     writeFileSync(join(folder, 'rooms.toml'), "[[room]]\nname = 'staff'\n");
     for (const [command, ...changes] of [
@@ -379,7 +380,11 @@ describe('the README', () => {
       const places = `--http 127.0.0.1:0 --udp 127.0.0.1:${await freePort()}`;
       const server = run(command, ['meet', `meet ${places}`], ...changes);
       const link = (await server.line(/https?:\S+#\w+/)).trim();
-      const [alice, bob] = [await person(people, link), await person(people, link)];
+      const said = await server.line(/by anabranch call: anabranch:\S+/);
+      const by = said.slice(said.indexOf('anabranch:'));
+      const written = 'anabranch://meet.example:9000?key=KEY&room=staff&token=TOKEN';
+      const agent = run(CALL_ROOM, [written, by]);
+      const [alice, bob] = [await person(people, await agent.url()), await person(people, link)];
       await alice.enter('Alice');
       await bob.enter('Bob');
       await bob.sees(1);

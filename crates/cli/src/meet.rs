@@ -93,20 +93,19 @@ impl Meet {
         // Who has read a link may interrupt.
         let stop = stop_when_interrupted();
         let meeting = Meeting::start(options).await.map_err(site_failure)?;
-        for invitation in meeting.invitations() {
-            let line = format!("{}: {}\n", invitation.title, invitation.link);
+        let pages = meeting.invitations().map(|it| format!("{}: {}", it.title, it.link));
+        let agents = meeting
+            .invitations()
+            .map(|it| format!("{}, by anabranch call: {}", it.title, it.agent_link));
+        for link in pages.chain(agents) {
             if self.stats.as_deref() == Some("-") {
-                log.warn(line.trim_end());
+                log.link(&link);
             } else {
-                output::print(&line)?;
+                output::print(&format!("{link}\n"))?;
             }
         }
         for invitation in meeting.invitations() {
             log.line(&format!("{}, for its hosts: {}", invitation.title, invitation.host_link));
-            log.link(&format!(
-                "{}, by anabranch call: {}",
-                invitation.title, invitation.agent_link
-            ));
         }
         log.line(&format!("operator's interface: {}", meeting.operator_url()));
         if !is_token_known {

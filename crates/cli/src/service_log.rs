@@ -52,11 +52,9 @@ impl ServiceLog {
         self.put_line(&sanitized(text));
     }
 
-    /// A line of our own with a link, whose token is for who reads it.
+    /// A line with a link, whose token is for who reads it: said in any case, as it is.
     pub(crate) fn link(&mut self, text: &str) {
-        if !self.is_quiet {
-            self.put_line(text);
-        }
+        self.put_line(text);
     }
 
     fn put_line(&mut self, text: &str) {

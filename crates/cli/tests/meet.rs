@@ -37,6 +37,7 @@ impl Drop for RoomsFile {
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_anabranch"));
     command.arg("meet").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 
@@ -55,7 +56,7 @@ impl Server {
     fn start_with(file: &RoomsFile, arguments: &[&str]) -> Self {
         let mut child = program().arg(&file.0).args(arguments).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        let links: Vec<String> = lines.by_ref().take(2).map(Result::unwrap).collect();
+        let links: Vec<String> = lines.by_ref().take(4).map(Result::unwrap).collect();
         let host = links[0].split("http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
         Self { child, links, host }
     }
@@ -141,6 +142,18 @@ fn each_room_has_a_link_whose_token_opens_it_and_no_other() {
         assert!(answer.starts_with(status), "{answer}");
     }
     assert!(server.join("staff", drawn, "no offer").starts_with("HTTP/1.1 400"));
+    assert_eq!(server.end().0, Some(0));
+}
+
+#[test]
+fn agents_have_a_link_with_the_key_that_answers_there() {
+    let file = RoomsFile::new("agents", ROOMS);
+    let server = Server::start(&file);
+    let line = &server.links[2];
+    assert!(line.starts_with("The lab, by anabranch call: anabranch://127.0.0.1:"), "{line}");
+    let (_, rest) = line.split_once("?key=").unwrap();
+    let (key, rest) = rest.split_once('&').unwrap();
+    assert_eq!((key.len(), rest), (43, "room=lab&token=0123456789abcdef"), "{line}");
     assert_eq!(server.end().0, Some(0));
 }
 

@@ -87,3 +87,20 @@ fn sound_that_is_no_opus_is_left_out_in_words_and_its_picture_taken() {
     bob.line_with("In a call with ");
     alice.line_with("--microphone: there is no Opus in it");
 }
+
+#[test]
+fn what_enters_no_room_is_refused_in_words() {
+    let room = "anabranch://127.0.0.1:9000?room=lab&token=0123456789abcdef";
+    for (arguments, words) in [
+        (vec!["--no-page", room], "--no-page is for a call between two"),
+        (vec!["--camera", FILM, room], "--camera is for a call between two"),
+        (vec!["--name", "Alice", room], "in a room the page asks for your name"),
+        (vec!["anabranch://127.0.0.1:9000?room=lab"], "option token has no value"),
+        (vec!["anabranch://:9000?room=lab&token=a"], "a room is one of a server"),
+        (vec!["https://meet.example:8443/r/lab#0123"], "this link opens in a browser"),
+    ] {
+        let (status, said) = run(&[&["call"], &arguments[..]].concat());
+        assert_eq!(status, Some(2), "{said}");
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+}

@@ -11,13 +11,13 @@ mod voices;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 
-use anabranch_call::{LogKind, LogLine, PathError, PathNote, PathUse, Paths};
+use anabranch_call::{Heard as _, LogKind, LogLine, PathError, PathNote, PathUse, Paths};
 use anabranch_sansio::{
     Datagram, FourTuple, Machine, PathId, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
 };
 use anabranch_transport::{
     CloseReason, ConnectError, Connection, ConnectionId, ConnectionStats, Encryption, Event,
-    PathEvent, PathReport, RateSignal, SctpTransport, Transport,
+    PathEvent, PathReport, RateSignal, SctpConfig, SctpTransport, Transport,
 };
 use bytes::Bytes;
 
@@ -107,7 +107,7 @@ impl Agent {
     #[must_use]
     pub fn new(config: AgentConfig, rng: Rng) -> Self {
         let AgentConfig { enter, encryption, segments_max } = config;
-        let sctp = anabranch_transport::SctpConfig { segments_max, ..of_agent(encryption) };
+        let sctp = SctpConfig { segments_max, ..of_agent(encryption) };
         Self {
             enter,
             transport: Box::new(SctpTransport::new(sctp, SCTP_PORT, rng)),
@@ -199,9 +199,8 @@ impl Agent {
         wanted: PathUse,
     ) -> Result<(), PathError> {
         let Self { visit, transport, paths, .. } = self;
-        let connection = visit.as_ref().and_then(|visit| transport.connection_mut(visit.id));
-        let connection = connection.ok_or(PathError::NoCall)?;
-        let report = paths.set_use(now, path, wanted, connection)?;
+        let connection = connection_of(visit.as_ref(), &mut **transport);
+        let report = paths.set_use(now, path, wanted, connection.ok_or(PathError::NoCall)?)?;
         self.tell_room_of(now, &report, wanted);
         Ok(())
     }
@@ -213,10 +212,9 @@ impl Agent {
     /// There is no such path, or no other one that stands.
     pub fn leave_path(&mut self, now: Time, path: PathId) -> Result<(), PathError> {
         let Self { visit, transport, paths, voices, .. } = self;
-        let connection = visit.as_ref().and_then(|visit| transport.connection_mut(visit.id));
-        let connection = connection.ok_or(PathError::NoCall)?;
-        let counts = anabranch_call::Heard::voice_counts(voices);
-        let report = paths.leave(now, path, counts, connection)?;
+        let connection = connection_of(visit.as_ref(), &mut **transport);
+        let counts = voices.voice_counts();
+        let report = paths.leave(now, path, counts, connection.ok_or(PathError::NoCall)?)?;
         self.tell_room_of(now, &report, PathUse::Spare);
         Ok(())
     }
@@ -273,7 +271,7 @@ impl Agent {
     }
 
     fn connection_mut(&mut self) -> Option<&mut dyn Connection> {
-        self.transport.connection_mut(self.visit.as_ref()?.id)
+        connection_of(self.visit.as_ref(), &mut *self.transport)
     }
 
     /// The room learns on the path itself how it is to be used: a NAT hides our address.
@@ -359,6 +357,13 @@ impl Agent {
             self.events.push_back(event);
         }
     }
+}
+
+fn connection_of<'a>(
+    visit: Option<&Visit>,
+    transport: &'a mut dyn Transport,
+) -> Option<&'a mut dyn Connection> {
+    transport.connection_mut(visit?.id)
 }
 
 impl Machine for Agent {

@@ -2,6 +2,7 @@
 
 mod page;
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anabranch_call::{LogKind, PathError};
@@ -69,7 +70,7 @@ pub async fn visit(
     let mut visit = Visit { handle: handle.clone(), uplinks, secured, page, room, meter, observer };
     let result = visit.run(&mut stop).await;
     if let Err(error) = &result {
-        visit.page.end(&format!("{}.", error));
+        visit.page.end(&format!("{error}."));
     }
     visit.part().await;
     handle.close();
@@ -82,7 +83,7 @@ impl Multihomed for Agent {
         Self::open_path(self, now, path);
     }
 
-    fn close_paths_from(&mut self, now: Time, local: std::net::SocketAddr) {
+    fn close_paths_from(&mut self, now: Time, local: SocketAddr) {
         Self::close_paths_from(self, now, local);
     }
 }
