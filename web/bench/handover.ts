@@ -1,7 +1,8 @@
 /**
  * How long a picture stands still when a browser's network changes: in a room of anabranch, entered
- * by the browser or by an agent beside it, and in plain WebRTC calls with ICE restarts. Alice's browser is in a network namespace with two links,
- * of which one goes down as the other comes up; Bob's, who looks, is outside.
+ * by the browser or by an agent beside it, and in plain WebRTC calls with ICE restarts. Alice's
+ * browser is in a network namespace with two links, of which one goes down as the other comes up;
+ * Bob's, who looks, is outside.
  *
  * Needs root and `ip`: npm run bench:handover -- [CUTS] [PART OF A NAME]
  */
