@@ -1,7 +1,9 @@
 /** A room of the real program, which one enters by an agent over two paths, another by its page. */
 
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -96,6 +98,33 @@ describe('anabranch call in a room', () => {
     await alice.enter('Alice');
     await alice.sees(2);
     await bob.sees(3);
+  });
+
+  it('carries files of 20 MB both ways, behind what people say', async () => {
+    const alice = await open(await agent.url());
+    await alice.enter('Alice');
+    await bob.enter('Bob');
+    const sent = [randomBytes(20_000_000), randomBytes(20_000_000)];
+    for (const [at, view] of [alice, bob].entries()) {
+      const [name, mimeType] = [`film-${at}.mp4`, 'video/mp4'];
+      const buffer = sent[at] ?? Buffer.alloc(0);
+      await view.get('choose-files').setInputFiles([{ name, mimeType, buffer }]);
+    }
+    await Promise.all(
+      [bob, alice].map(async (view, at) => {
+        const file = view.get(`file-${at + 1}`);
+        await file.waitFor();
+        const [download] = await Promise.all([
+          view.page.waitForEvent('download', { timeout: 60_000 }),
+          file.getByTestId('get').click(),
+        ]);
+        const read = await readFile(await download.path());
+        expect(Buffer.compare(read, sent[at] ?? Buffer.alloc(0))).toBe(0);
+      }),
+    );
+    await bob.hears();
+    await alice.sees(2);
+    expect([...alice.complaints, ...bob.complaints]).toEqual([]);
   });
 
   it('says which link opens nothing, and that nobody answers', async () => {
