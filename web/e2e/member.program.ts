@@ -127,6 +127,17 @@ describe('anabranch call in a room', () => {
     expect([...alice.complaints, ...bob.complaints]).toEqual([]);
   });
 
+  it('is told by the lobby of a browser', async () => {
+    await bob.get('by-program').click();
+    const field = bob.get('invite-link');
+    await field.waitFor();
+    expect(await field.inputValue()).toBe(`anabranch call '${link.slice(0, -PATHS.length)}'`);
+    expect(await violations(bob.page)).toEqual([]);
+    const alice = await open(await agent.url());
+    await alice.get('name').waitFor();
+    expect(await alice.get('by-program').count()).toBe(0);
+  });
+
   it('says which link opens nothing, and that nobody answers', async () => {
     const other = new Program('call', link.replace(/token=\w+/, 'token=0123456789abcdef'));
     const eve = await open(await other.url());

@@ -154,6 +154,13 @@ fn agents_have_a_link_with_the_key_that_answers_there() {
     let (_, rest) = line.split_once("?key=").unwrap();
     let (key, rest) = rest.split_once('&').unwrap();
     assert_eq!((key.len(), rest), (43, "room=lab&token=0123456789abcdef"), "{line}");
+    let asked = |token: &str| {
+        server.ask("GET /r/lab/agent", &format!("Authorization: Bearer {token}\r\n"), "")
+    };
+    let (_, link) = line.split_once("call: ").unwrap();
+    let answer = asked("0123456789abcdef");
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with(link), "{answer}");
+    assert!(asked("0123456789abcde").starts_with("HTTP/1.1 401"));
     assert_eq!(server.end().0, Some(0));
 }
 

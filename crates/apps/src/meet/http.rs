@@ -45,6 +45,7 @@ pub(super) fn router(site: Arc<Site>, operator_token: &str) -> Router {
     Router::new()
         .route("/r/{room}", get(page))
         .route("/r/{room}/join", post(join))
+        .route("/r/{room}/agent", get(agent_link))
         .route("/sessions/{session}", delete(hang_up))
         .route("/sessions/{session}/restart", post(restart))
         .route("/icon.svg", get(|| async { asset("icon.svg") }))
@@ -62,6 +63,20 @@ pub(super) fn router(site: Arc<Site>, operator_token: &str) -> Router {
 /// The page is the same for each room: whether there is one is for who has its token.
 async fn page() -> Response {
     asset(PAGE)
+}
+
+/// What `anabranch call` is given by who has this token.
+async fn agent_link(
+    State(site): State<Arc<Site>>,
+    Path(name): Path<String>,
+    request: Parts,
+) -> Response {
+    let token = bearer(&request.headers);
+    match (site.rooms.door(&name, token), token) {
+        (Ok(_), Some(token)) => site.links.agent(&name, token).into_response(),
+        (Ok(_), None) => unauthorized(&RefusedJoin::WrongToken.to_string()),
+        (Err(error), _) => unauthorized(&error.to_string()),
+    }
 }
 
 async fn join(

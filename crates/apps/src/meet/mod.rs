@@ -97,13 +97,20 @@ struct Links {
     agents: String,
 }
 
+impl Links {
+    /// To a room of this name, for who has this token.
+    fn agent(&self, name: &str, token: &str) -> String {
+        format!("{}&room={name}&token={token}", self.agents)
+    }
+}
+
 impl Invitation {
     /// To a room of this name at these places.
     fn new(links: &Links, name: &str, entrance: Entrance) -> Self {
-        let Links { pages, agents } = links;
+        let pages = &links.pages;
         let Entrance { title, tokens: Tokens { attendees, hosts }, .. } = entrance;
         let link = |token| format!("{pages}r/{name}#{token}");
-        let agent_link = format!("{agents}&room={name}&token={attendees}");
+        let agent_link = links.agent(name, &attendees);
         Self { title, link: link(&attendees), host_link: link(&hosts), agent_link }
     }
 }

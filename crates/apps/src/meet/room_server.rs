@@ -135,7 +135,11 @@ impl RoomServer {
     }
 
     /// The room of this name, and what who has this token may do in it.
-    fn door(&self, name: &str, token: Option<&str>) -> Result<(RoomId, Role), RefusedJoin> {
+    pub(super) fn door(
+        &self,
+        name: &str,
+        token: Option<&str>,
+    ) -> Result<(RoomId, Role), RefusedJoin> {
         let opened =
             token.and_then(|token| self.server.with(|server, _| server.rooms().door(name, token)));
         opened.ok_or(RefusedJoin::WrongToken)

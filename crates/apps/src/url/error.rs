@@ -105,8 +105,8 @@ pub enum UrlError {
     OpenRoom,
     /// The page of a room.
     #[error(
-        "this link opens in a browser: anabranch call takes the other link that anabranch meet \
-         prints, which begins with anabranch://"
+        "this link opens in a browser, whose page then tells what anabranch call takes: a link that \
+         begins with anabranch://"
     )]
     PageOfRoom,
     /// Not a public key.

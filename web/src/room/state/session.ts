@@ -28,6 +28,7 @@ const SCREEN = { width: { max: 1_920 }, height: { max: 1_080 }, frameRate: { max
 export type Way = 'server' | 'agent';
 
 export class RoomSession {
+  readonly way: Way;
   readonly store = new RoomStore();
   readonly devices = new MediaDevicesOfPage({
     onTrack: (kind, track) => this.#onTrack(kind, track),
@@ -48,6 +49,7 @@ export class RoomSession {
   #bridge: Bridge | null = null;
 
   constructor(way: Way) {
+    this.way = way;
     this.#worker = new Worker(new URL('../worker/attendee.ts', import.meta.url), {
       type: 'module',
       name: 'room',
@@ -62,6 +64,18 @@ export class RoomSession {
       document.addEventListener(type, () => this.#sound.peek()?.resume());
     }
     void this.devices.open(['microphone', 'camera']);
+  }
+
+  /** What the program is given to enter here. */
+  async agentLink(): Promise<{ readonly link: string | null; readonly problem: string }> {
+    try {
+      const headers = { authorization: `Bearer ${token() ?? ''}` };
+      const response = await fetch(`${location.pathname}/agent`, { headers });
+      const text = await response.text();
+      return response.ok ? { link: text, problem: '' } : { link: null, problem: text };
+    } catch {
+      return { link: null, problem: 'The server does not answer.' };
+    }
   }
 
   /** Enters the room under this name. */
@@ -168,11 +182,7 @@ export class RoomSession {
   }
 
   #toServer(): Connection {
-    const server = {
-      url: `${location.pathname}/join`,
-      token: location.hash.slice(1) || null,
-      channels: CHANNELS,
-    };
+    const server = { url: `${location.pathname}/join`, token: token(), channels: CHANNELS };
     return new Connection(server, new Backoff(DELAYS_MS), {
       onState: (state) => {
         this.store.connection.value = state;
@@ -330,4 +340,9 @@ export class RoomSession {
   #tell(message: ToRoomWorker, transfer: Transferable[] = []): void {
     this.#worker.postMessage(message, transfer);
   }
+}
+
+/** What opens the room: it never leaves the browser but in a header. */
+function token(): string | null {
+  return location.hash.slice(1) || null;
 }

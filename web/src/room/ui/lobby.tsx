@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import { Choose } from '../../call/ui/devices';
 import { CameraIcon, MicrophoneIcon } from '../../call/ui/icons';
 import { rememberedName } from '../state/settings';
+import { ByProgram } from './by-program';
 import { useRoom } from './context';
 import { DeviceToggle } from './controls';
 import { DeviceTrouble } from './device-trouble';
@@ -63,6 +64,7 @@ export function Lobby() {
         <p class="muted">
           Voice and pictures are encrypted on their way. Who runs this room could listen.
         </p>
+        <ByProgram />
       </form>
     </main>
   );
