@@ -105,7 +105,7 @@ pub enum UrlError {
     OpenRoom,
     /// The page of a room.
     #[error(
-        "this link opens in a browser, whose page then tells what anabranch call takes: a link that \
+        "this link opens in a browser, whose page tells what anabranch call takes: a link that \
          begins with anabranch://"
     )]
     PageOfRoom,
