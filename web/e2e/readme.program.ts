@@ -181,7 +181,7 @@ const SHOWN = [
   ...['anabranch serve', CHANNELS, 'anabranch serve channels.toml --http 0.0.0.0:8080'],
   'anabranch watch anabranch://host:9000',
   ...[CALL, CALL_BACK, CALL_WITH_FILES],
-  ...[MEET, MEET_ROOMS],
+  ...[MEET, CALL_ROOM, MEET_ROOMS],
 ];
 
 describe('the README', () => {

@@ -98,6 +98,8 @@ pub struct Agent {
     voices: Voices,
     /// What the room had said when the connection ended.
     last_words: VecDeque<Said>,
+    /// Whether there may be something to receive, and that was not reported yet.
+    is_readable: bool,
     events: VecDeque<AgentEvent>,
     records: TraceLog,
 }
@@ -115,6 +117,7 @@ impl Agent {
             paths: Paths::default(),
             voices: Voices::default(),
             last_words: VecDeque::new(),
+            is_readable: false,
             events: VecDeque::new(),
             records: TraceLog::default(),
         }
@@ -158,7 +161,9 @@ impl Agent {
         }
         let message = self.transport.connection_mut(visit.id)?.receive()?;
         let said = visit.on_message(now, message, &mut self.voices);
-        self.events.extend(visit.take_bye().map(AgentEvent::Bye));
+        if let Some(text) = visit.take_bye() {
+            self.tell(AgentEvent::Bye(text));
+        }
         Some(said)
     }
 
@@ -320,7 +325,7 @@ impl Agent {
                 let key = connection.and_then(|connection| connection.peer_key());
                 self.tell(AgentEvent::Connected { key });
             }
-            Event::Readable => self.tell(AgentEvent::Readable),
+            Event::Readable => self.is_readable = true,
             Event::Path(event) => self.on_path(now, &event),
             Event::Closed { reason, .. } => {
                 self.last_words = std::iter::from_fn(|| self.receive(now)).collect();
@@ -344,9 +349,7 @@ impl Agent {
         let Self { visit, transport, paths, voices, .. } = self;
         let Some(visit) = visit else { return };
         let Some(connection) = transport.connection_mut(visit.id) else { return };
-        if visit.tick(now, connection) {
-            self.events.push_back(AgentEvent::Readable);
-        }
+        self.is_readable |= visit.tick(now, connection);
         let mut log = Vec::new();
         paths.tick(now, voices, connection, &mut log);
         log.into_iter().for_each(|line| self.tell(AgentEvent::Log(line)));
@@ -393,6 +396,9 @@ impl Machine for Agent {
     }
 
     fn poll_event(&mut self) -> Option<AgentEvent> {
+        if std::mem::take(&mut self.is_readable) {
+            return Some(AgentEvent::Readable);
+        }
         self.events.pop_front()
     }
 
