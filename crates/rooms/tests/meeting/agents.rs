@@ -65,6 +65,33 @@ fn the_death_of_a_path_costs_no_frame_of_voice_either_way() {
 }
 
 #[test]
+fn the_only_network_is_exchanged_for_another_without_leaving() {
+    let links = [link(WIDE, 20), link(WIDE, 35), link(WIDE, 25)];
+    let mut lab = Meeting::with_agents(15, &links, &[0], TOKEN);
+    let paths: Vec<_> = lab.pair.paths().iter().map(|path| path.addresses).collect();
+    lab.call_over(0, &paths[..1]);
+    let alice = lab.greet(0, "Alice", None);
+    lab.enter(2, "Bob");
+    lab.turn_on(0, 1_000);
+    lab.run_for(3 * SECOND);
+    for (from, to) in [(0, 1), (1, 0)] {
+        let since = lab.now();
+        lab.pair.restore(to);
+        lab.pair.cut(from);
+        lab.agent(0, |it, now| {
+            it.close_paths_from(now, paths[from].local);
+            it.open_path(now, paths[to]);
+        });
+        lab.run_for(6 * SECOND);
+        let voice = lab.frames(2, Kind::Voice.of(alice), since);
+        assert!(voice.len() >= 295 && missing(&voice) == 0, "{from}: {}", voice.len());
+        let pictures = lab.frames(2, Kind::Picture.of(alice), since);
+        assert!(missing(&pictures) <= 2, "{from}: {}", missing(&pictures));
+    }
+    assert!(!lab.texts(2).any(|text| matches!(text, FromRoom::Away { .. })));
+}
+
+#[test]
 fn a_path_that_is_left_on_purpose_carries_nothing_any_more_and_costs_nothing() {
     let (mut lab, alice, bob) = meeting(21);
     lab.turn_on(0, 1_000);

@@ -463,7 +463,12 @@ impl Meeting {
     pub(crate) fn call_by_agent(&mut self, agent: usize) {
         let paths = self.pair.paths()[agent..agent + 2].iter().map(|path| path.addresses);
         let paths: Vec<_> = paths.collect();
-        self.agent(agent, |it, now| it.connect(now, &paths)).expect("it calls");
+        self.call_over(agent, &paths);
+    }
+
+    /// The same over these.
+    pub(crate) fn call_over(&mut self, agent: usize, paths: &[FourTuple]) {
+        self.agent(agent, |it, now| it.connect(now, paths)).expect("it calls");
         let is_there = |meeting: &Self| meeting.seen[agent].contains(&Seen::Connected);
         assert!(self.run_until(10 * SECOND, is_there), "agent {agent} is connected");
     }

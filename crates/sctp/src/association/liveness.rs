@@ -24,7 +24,10 @@ impl Association {
         let is_confirmed = self.sender.paths.at(path).is_confirmed();
         let at_once = is_compared || path != self.sender.paths.current() || !is_confirmed;
         let delay = if at_once { Duration::ZERO } else { self.idle_period(path) };
-        self.sender.paths.at_mut(path).heartbeat.timer = Some(now + delay);
+        let heartbeat = &mut self.sender.paths.at_mut(path).heartbeat;
+        heartbeat.timer = Some(now + delay);
+        // One that went out before the path was there again says nothing about it now.
+        heartbeat.awaits_answer = false;
         self.start_mtu_search(now, path);
     }
 

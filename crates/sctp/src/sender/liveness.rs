@@ -4,6 +4,7 @@ use super::{Context, DataSender};
 use crate::event::Event;
 use crate::journal::Journal;
 use crate::path::{PathSlot, PathState};
+use crate::send::LossDetection;
 use crate::trace::TraceKind;
 
 /// How far a path's error counter counts above 'Path.Max.Retrans'.
@@ -84,6 +85,20 @@ impl DataSender {
         }
         self.paths.at_mut(path).error_count = 0;
         self.set_path_state(context, path, PathState::Active);
+    }
+
+    /// A path stands again: what went out on those that do not, since there was no other, need not
+    /// wait for their timers.
+    pub(super) fn leave_dead_paths(&mut self, context: &mut Context<'_>) {
+        if context.config.recovery.loss_detection != LossDetection::InTime {
+            return;
+        }
+        for path in self.paths.ids() {
+            if self.paths.at(path).state == PathState::Inactive && self.outstanding.flight(path) > 0
+            {
+                self.fail_path(context, path);
+            }
+        }
     }
 
     fn set_path_state(&mut self, context: &mut Context<'_>, path: PathSlot, to: PathState) {

@@ -10,7 +10,7 @@ use super::liveness::Peer;
 use super::packets::{Bundle, Occasion};
 use super::{Context, DataSender, Phase};
 use crate::config::AssociationConfig;
-use crate::path::{LossTimer, Path, PathSlot};
+use crate::path::{LossTimer, Path, PathSlot, PathState};
 use crate::receive::SACK_SPACING_MAX;
 use crate::send::{LossDetection, Losses, PathAck};
 use crate::trace::TraceKind;
@@ -239,7 +239,11 @@ impl DataSender {
         if self.outstanding.is_empty() {
             self.error_count = 0;
         }
+        let stands_again = self.paths.at(path).state != PathState::Active;
         self.on_path_success(context, path);
+        if stands_again {
+            self.leave_dead_paths(context);
+        }
     }
 
     /// The packet that probes a path is written; if there was nothing to send, with the chunk that

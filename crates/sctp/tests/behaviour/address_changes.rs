@@ -159,6 +159,49 @@ fn an_address_that_was_deleted_gets_the_answer_when_it_is_the_only_one_again() {
     }
 }
 
+/// It waited for as long as a path that does not answer, where a heartbeat of before was still
+/// unanswered.
+#[test]
+fn a_path_that_is_there_again_is_asked_at_once() {
+    for wait in (2_000..2_400).step_by(20) {
+        let mut duo = over_one_of(2, 6, AssociationConfig::media());
+        open(&mut duo, 1);
+        duo.run_for(500 * MS);
+        duo.pair.cut(1);
+        close(&mut duo, 1);
+        duo.run_for(wait * MS);
+        assert_eq!(client_state(&duo, 1), Some(PathState::Inactive));
+        duo.pair.restore(1);
+        open(&mut duo, 1);
+        duo.run_for(30 * MS);
+        assert_eq!(client_state(&duo, 1), Some(PathState::Active), "after {wait} ms");
+    }
+}
+
+/// What was sent while no path stood went into the dead one, and waited for its timer although
+/// another one stood again.
+#[test]
+fn what_went_into_a_dead_path_takes_the_one_that_stands_again_at_once() {
+    let mut duo = over_one_of(2, 7, AssociationConfig::media());
+    open(&mut duo, 1);
+    duo.run_for(500 * MS);
+    duo.pair.cut(1);
+    close(&mut duo, 1);
+    duo.run_for(500 * MS);
+    duo.send(Side::Client, numbered(0, 0, 1_000));
+    duo.run_for(500 * MS);
+    duo.pair.cut(0);
+    duo.pair.restore(1);
+    close(&mut duo, 0);
+    open(&mut duo, 1);
+    for number in 1..6 {
+        duo.send(Side::Client, numbered(0, number, 1_000));
+        duo.run_for(3 * MS);
+    }
+    duo.run_for(45 * MS);
+    assert_eq!(duo.numbers(Side::Server), (0..6).collect::<Vec<_>>());
+}
+
 /// RFC 5061 section 5.3.2, a special case: the only address is renumbered.
 #[test]
 fn the_only_address_is_exchanged_in_one_request() {
