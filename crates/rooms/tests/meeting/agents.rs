@@ -43,6 +43,26 @@ fn an_agent_and_a_page_hear_and_see_each_other() {
 }
 
 #[test]
+fn two_agents_hear_and_see_each_other_though_each_loses_a_path() {
+    let links = [link(WIDE, 20), link(WIDE, 35), link(WIDE, 25), link(WIDE, 30)];
+    let mut lab = Meeting::with_agents(2, &links, &[0, 2], TOKEN);
+    let (alice, bob) = (lab.enter_by_agent(0, "Alice"), lab.enter_by_agent(2, "Bob"));
+    lab.turn_on(0, 1_000);
+    lab.turn_on(2, 1_000);
+    lab.run_for(3 * SECOND);
+    let since = lab.now();
+    lab.pair.cut(0);
+    lab.run_for(2 * SECOND);
+    lab.pair.cut(3);
+    lab.run_for(6 * SECOND);
+    for (to, from) in [(2, alice), (0, bob)] {
+        let voice = lab.frames(to, Kind::Voice.of(from), since);
+        assert!(voice.len() >= 395 && missing(&voice) == 0, "{from:?}: {}", voice.len());
+        assert!(!lab.frames(to, Kind::Picture.of(from), since).is_empty(), "{from:?}");
+    }
+}
+
+#[test]
 fn the_death_of_a_path_costs_no_frame_of_voice_either_way() {
     for (seed, path) in [(11, 0), (12, 1), (13, 0), (14, 1)] {
         let (mut lab, alice, bob) = meeting(seed);
