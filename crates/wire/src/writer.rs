@@ -59,6 +59,13 @@ impl<'b> PacketWriter<'b> {
         self.chunks
     }
 
+    /// Takes chunks back from the end until the packet has `chunks` of them in `len` bytes, as it had
+    /// before.
+    pub fn rewind(&mut self, len: usize, chunks: usize) {
+        self.buf.truncate(self.start + len);
+        self.chunks = chunks;
+    }
+
     /// Fills in the HMAC of the AUTH chunk that begins at `at`, a [`len`](Self::len) of before.
     /// `sign` is shown the AUTH chunk and all behind it, and where the HMAC belongs.
     ///
@@ -126,6 +133,19 @@ mod tests {
         writer.push(&CookieAck);
         writer.finish(ChecksumField::Fill);
         assert_eq!(bytes, hex("13ed1b58 0a0b0c0d bebbb02c 0b000004"));
+    }
+
+    #[test]
+    fn chunks_are_taken_back_from_the_end() {
+        let mut bytes = vec![0xee; 3];
+        let mut writer = PacketWriter::new(&mut bytes, HEADER);
+        writer.push(&CookieAck);
+        let (len, chunks) = (writer.len(), writer.chunks());
+        writer.push(&CookieEcho { cookie: b"long" });
+        writer.rewind(len, chunks);
+        assert_eq!((writer.len(), writer.chunks()), (len, chunks));
+        writer.finish(ChecksumField::Fill);
+        assert_eq!(bytes[3..], hex("13ed1b58 0a0b0c0d bebbb02c 0b000004"));
     }
 
     #[test]

@@ -153,17 +153,20 @@ impl Association {
             self.write_probe(size_max, &mut writer);
         } else {
             self.write_control(path, size_max, &mut writer);
+            let len = writer.len();
             sack = self.write_sack(path, size_max, &mut writer);
-            let (sender, context) = &mut self.sending(now);
-            sender.write_forward_tsn(context, path, size_max, &mut writer);
-            if (echoes && !lacks_proof) || context.phase.may_send() {
-                sender.write_data(context, path, room, &mut writer);
+            let may_send_data = (echoes && !lacks_proof) || self.state.phase().may_send();
+            let urgent = self.sender.urgent();
+            self.write_data(now, path, (room, may_send_data), &mut writer);
+            // What fits no packet that begins with a SACK does not wait until that is due.
+            if sack.is_some_and(|sack| !sack.is_due) && writer.chunks() == unsigned + 1 {
+                writer.rewind(len, unsigned);
+                sack = None;
+                self.sender.set_urgent(urgent);
+                self.write_data(now, path, (room, may_send_data), &mut writer);
             }
         }
-        // A SACK whose delay is not over goes with other chunks only.
-        let content = writer.chunks() - unsigned;
-        let waits = sack.is_some_and(|sack| !sack.is_due) && content == 1;
-        if content == 0 || waits {
+        if writer.chunks() == unsigned {
             buf.truncate(start);
             return false;
         }
@@ -179,6 +182,21 @@ impl Association {
         }
         self.count_packet(now, path, buf.len() - start);
         true
+    }
+
+    /// Writes a FORWARD TSN if one is due, and data if it may be sent.
+    fn write_data(
+        &mut self,
+        now: Time,
+        path: PathSlot,
+        (room, may_send_data): (Room, bool),
+        writer: &mut PacketWriter<'_>,
+    ) {
+        let (sender, context) = &mut self.sending(now);
+        sender.write_forward_tsn(context, path, room.size_max, writer);
+        if may_send_data {
+            sender.write_data(context, path, room, writer);
+        }
     }
 
     fn seal(&mut self, writer: &mut PacketWriter<'_>) -> bool {

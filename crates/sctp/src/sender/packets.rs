@@ -85,7 +85,7 @@ pub(super) enum Turn {
 
 /// The paths that get one packet with data whatever their congestion windows say.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Urgent {
+pub(crate) struct Urgent {
     /// For the first of what was lost there.
     pub(super) fast_retransmit: Option<PathSlot>,
     /// As a probe.
@@ -176,6 +176,16 @@ impl DataSender {
         // one T3-rtx timer is running."
         let target = self.paths.at_mut(path);
         target.t3_rtx.get_or_insert(context.now + target.rtt.rto());
+    }
+
+    /// The paths that get one packet with data whatever their congestion windows say.
+    pub(crate) const fn urgent(&self) -> Urgent {
+        self.urgent
+    }
+
+    /// What was urgent before is so again: it found no room.
+    pub(crate) const fn set_urgent(&mut self, urgent: Urgent) {
+        self.urgent = urgent;
     }
 
     /// Writes the data that takes a path now.

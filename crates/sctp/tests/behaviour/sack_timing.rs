@@ -167,6 +167,23 @@ fn a_waiting_sack_goes_with_data() {
     assert!(peer.take_sack().is_none(), "said already");
 }
 
+#[test]
+fn regression_a_message_that_did_not_fit_behind_a_waiting_sack_waited_with_it() {
+    for len in 1_000..=1_500 {
+        let mut peer = begun();
+        deliver(&mut peer, &[1]);
+        assert!(peer.take().is_empty(), "the SACK waits");
+        let message = numbered(0, 0, len);
+        peer.act(|association, now| association.send(now, message)).expect("taken");
+        let sent = peer.take();
+        assert!(sent.iter().any(|packet| packet.has(ChunkType::DATA)), "{len} bytes wait");
+        peer.run_for(200 * MILLISECOND);
+        let later = peer.take();
+        let sacks = sent.iter().chain(&later).filter_map(|packet| packet.sack());
+        assert!(sacks.count() > 0, "{len} bytes: nothing was acknowledged");
+    }
+}
+
 /// A SACK that might still wait was sent alone as soon as the congestion window was open: with
 /// every packet.
 #[test]
