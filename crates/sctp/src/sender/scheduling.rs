@@ -45,9 +45,9 @@ impl DataSender {
     }
 
     /// Whether a path fell silent, so that it is asked whether it lives: what goes there until the
-    /// answer comes would be late if there is none. With one path at a time RFC 9260 rules.
+    /// answer comes would be late if there is none.
     pub(super) fn is_suspect(&self, path: PathSlot) -> bool {
-        self.is_concurrent() && self.outstanding.is_probed_by_heartbeat(path)
+        self.outstanding.is_probed_by_heartbeat(path)
     }
 
     /// Bytes of the peer's receive buffer that one path may fill (Adhari 2011, section IV).
@@ -107,7 +107,8 @@ impl DataSender {
     /// chunk that timed out to an active destination transport address that is different from the
     /// last destination address to which the chunk was sent."; "an endpoint SHOULD send fast
     /// retransmissions to the same destination transport address to which the original data was
-    /// sent."
+    /// sent." One that is asked whether it lives counts as timed out: what arrived over another one
+    /// says that the chunk is missing, not that the path is there.
     pub(super) fn retransmission_path(
         &self,
         config: &AssociationConfig,
@@ -120,7 +121,8 @@ impl DataSender {
         if chosen.is_some() || policy.waits() {
             return chosen;
         }
-        let alternate = || self.paths.alternate_of(lost.last_path).filter(|_| lost.timed_out);
+        let left = lost.timed_out || self.is_suspect(lost.last_path);
+        let alternate = || self.paths.alternate_of(lost.last_path).filter(|_| left);
         let preferred = || self.paths.preferred(lost.preference).filter(|_| lost.timed_out);
         Some(alternate().or_else(preferred).unwrap_or_else(|| self.paths.current()))
     }

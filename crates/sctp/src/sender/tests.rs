@@ -17,7 +17,10 @@ use crate::event::Event;
 use crate::handshake::SupportedExtensions;
 use crate::journal::Journal;
 use crate::path::{Origin, PathSchedulerKind, PathSlot, PathState};
-use crate::send::{LossDetection, OutgoingMessage, Reliability, SackError, SendFailure};
+use crate::send::{
+    LossDetection, OutgoingMessage, PathPreference, Reliability, Retransmission, SackError,
+    SendFailure,
+};
 
 const FIRST_TSN: u32 = 100;
 const RTO: Duration = Duration::from_secs(1);
@@ -422,6 +425,31 @@ fn a_silent_path_is_asked_by_heartbeat_while_another_one_carries_what_is_overdue
     let (sender, context) = &mut lab.context();
     assert_eq!(sender.on_probe_unanswered(context, PathSlot(0)), Some(Peer::Reachable));
     assert_eq!(sender.on_probe_unanswered(context, PathSlot(1)), None, "not asked");
+}
+
+#[test]
+fn regression_what_was_repeated_went_once_more_to_the_silent_path_itself() {
+    let mut lab = Lab::new(2, AssociationConfig::media());
+    lab.measure();
+    lab.sender.paths.at_mut(PathSlot(1)).rtt.on_sample(Duration::from_millis(40));
+    lab.send(2, Reliability::Lifetime(Duration::from_millis(150)));
+    assert_eq!(lab.drain(0), [101, 102]);
+    lab.now = lab.next_timer(true).expect("a probe is due").at;
+    let (sender, context) = &mut lab.context();
+    sender.on_loss_timer(context, PathSlot(0)).expect("asked by a HEARTBEAT");
+    assert_eq!((lab.drain(1), lab.drain(0)), (vec![101, 102], vec![]));
+    // What is found lost by what arrived over the other path, too.
+    let lost = |timed_out| {
+        let preference = PathPreference::Any;
+        let last_path = PathSlot(0);
+        Retransmission { sequence: 103, size: 1_000, last_path, timed_out, preference }
+    };
+    for timed_out in [false, true] {
+        let (sender, context) = &mut lab.context();
+        let outlooks = sender.take_outlooks(context);
+        let path = sender.retransmission_path(context.config, &lost(timed_out), &outlooks);
+        assert_eq!(path, Some(PathSlot(1)), "timed out: {timed_out}");
+    }
 }
 
 #[test]
