@@ -59,8 +59,8 @@ impl<'b> PacketWriter<'b> {
         self.chunks
     }
 
-    /// Takes chunks back from the end until the packet has `chunks` of them in `len` bytes, as it had
-    /// before.
+    /// Takes chunks back from the end, until the packet has `chunks` of them in `len` bytes as it
+    /// had before.
     pub fn rewind(&mut self, len: usize, chunks: usize) {
         self.buf.truncate(self.start + len);
         self.chunks = chunks;
