@@ -50,6 +50,18 @@ impl DataSender {
         self.outstanding.is_probed_by_heartbeat(path)
     }
 
+    /// The path that new data takes with one path at a time. Where that one is asked whether it
+    /// lives, it is another one: what is sent until the answer comes would all have to be sent again
+    /// at once if there is none.
+    ///
+    /// RFC 7829 section 3, rule 3: "An SCTP-PF sender SHOULD NOT send data to destination addresses
+    /// in PF state when alternative destination addresses in active state are available."
+    fn path_of_new_data(&self) -> PathSlot {
+        let current = self.paths.current();
+        let asked = self.is_suspect(current).then_some(current);
+        asked.and_then(|path| self.paths.alternate_of(path)).unwrap_or(current)
+    }
+
     /// Bytes of the peer's receive buffer that one path may fill (Adhari 2011, section IV).
     fn buffer_share(&self, config: &AssociationConfig) -> usize {
         if !self.is_concurrent() || !config.paths.buffer_splitting {
@@ -69,8 +81,9 @@ impl DataSender {
     ) -> Option<(StreamId, usize)> {
         let spreads = self.is_concurrent() && !context.config.paths.doubles();
         let id = self.paths.at(path).id;
-        let path_scheduler = &mut self.path_scheduler;
         let peer_window = self.window.rwnd;
+        let alone = self.path_of_new_data();
+        let path_scheduler = &mut self.path_scheduler;
         let (paths, outstanding) = (&self.paths, &self.outstanding);
         let eligible = |head: &Head<'_>| {
             if turn == Turn::Express && !head.is_urgent() {
@@ -81,9 +94,9 @@ impl DataSender {
             }
             if turn == Turn::Express {
                 let earliest = outlooks.iter().min_by_key(|outlook| outlook.arrival);
-                return earliest.map_or(paths.current(), |outlook| outlook.slot) == path;
+                return earliest.map_or(alone, |outlook| outlook.slot) == path;
             }
-            let Some(scheduler) = path_scheduler else { return paths.current() == path };
+            let Some(scheduler) = path_scheduler else { return alone == path };
             let backlog = || head.backlog();
             let demand =
                 Demand { now: context.now, expires: head.expires, peer_window, backlog: &backlog };
