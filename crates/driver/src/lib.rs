@@ -96,8 +96,10 @@ pub use handle::{DriverError, Handle};
 pub use interfaces::{InterfaceWatch, Way, ways_to};
 pub use random::unpredictable_rng;
 pub use recording::Recording;
-pub use rest::{REST, rest_before_park};
-pub use socket::{BindConfig, BindError, SEND_QUEUE_BYTES_MAX, SOCKETS_MAX, SocketInfo, SocketSet};
+pub use rest::{REST, rest_before_park, rest_thread};
+pub use socket::{
+    BindConfig, BindError, DatagramReader, SEND_QUEUE_BYTES_MAX, SOCKETS_MAX, SocketInfo, SocketSet,
+};
 pub use stats::{Counters, DriverStats, Losses, SocketStats, Traffic};
 pub use task::{RECEIVES_PER_TURN_MAX, TRANSMITS_PER_TURN_MAX};
 pub use trace::{Trace, Traced};

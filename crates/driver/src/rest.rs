@@ -19,15 +19,29 @@ const DATAGRAMS_MAX: u64 = 32;
 thread_local! {
     /// Until when this thread rests as soon as none of its tasks has anything to do.
     static REST_UNTIL: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// Whether this thread's runtime calls [`rest_before_park`].
+    static RESTS: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Lets a thread rest whose driver was started by
 /// [`spawn_resting`](crate::Driver::spawn_resting), once none of its tasks has anything to do: for
 /// tokio's [`on_thread_park`](tokio::runtime::Builder::on_thread_park).
 pub fn rest_before_park() {
+    RESTS.set(true);
     if let Some(until) = REST_UNTIL.take() {
         std::thread::sleep(until.saturating_duration_since(Instant::now()));
     }
+}
+
+/// Lets a thread that [rests](rest_before_park) rest for so long at most once none of its tasks has
+/// anything to do; a driver that has a turn before that says how long instead. False if this thread
+/// never rests: then whoever wants to let something gather has to sleep by itself.
+#[must_use]
+pub fn rest_thread(rest: Duration) -> bool {
+    if RESTS.get() {
+        rest_when_idle(Some(rest));
+    }
+    RESTS.get()
 }
 
 /// The thread rests for so long when all of its tasks are done, or not at all.
@@ -150,6 +164,17 @@ mod tests {
         rest_before_park();
         assert!(start.elapsed() >= LONGEST);
         assert_eq!(REST_UNTIL.get(), None);
+    }
+
+    #[test]
+    fn a_thread_that_never_rests_says_so() {
+        assert!(!rest_thread(LONGEST));
+        assert_eq!(REST_UNTIL.get(), None);
+        rest_before_park();
+        assert!(rest_thread(LONGEST));
+        let start = Instant::now();
+        rest_before_park();
+        assert!(start.elapsed() >= LONGEST);
     }
 
     #[test]

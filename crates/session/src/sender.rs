@@ -21,7 +21,7 @@ use super::outlet::Model;
 use super::piece_len::PieceLen;
 use super::{
     CallError, Disconnect, Event, Measures, PushError, Report, Role, SenderConfig, Source,
-    SourceFormat,
+    SourceFormat, rest,
 };
 use crate::treatment::{MediaClass, Treatment, TreatmentError, TreatmentTable};
 use stats::Totals;
@@ -147,6 +147,15 @@ impl Sender {
         packetizer.handle_packet(at, packet);
         self.send_pieces(now);
         Ok(())
+    }
+
+    /// What came together was pushed, and whoever pushes looks for more after a [`rest`]: what
+    /// would have to leave before that is over leaves now, so that nobody is woken for it.
+    pub fn end_batch(&mut self, now: Time) {
+        if let Cutter::Packets(packetizer) = &mut self.cutter {
+            packetizer.handle_timeout(now + rest(self.latency));
+            self.send_pieces(now);
+        }
     }
 
     /// Takes the next unit, to be shown in the order of pushing.

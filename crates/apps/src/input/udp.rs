@@ -4,11 +4,10 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
-use anabranch_driver::{Clock, interface_addresses};
+use anabranch_driver::{Clock, DatagramReader, interface_addresses, rest_thread};
 use anabranch_sansio::Time;
 use rtp_types::RtpPacket;
 use socket2::{Domain, Protocol, Socket, Type};
-use tokio::net::UdpSocket;
 use tokio::sync::mpsc;
 
 use super::{Batch, PacketCutter, Reading, Timing};
@@ -18,15 +17,15 @@ use crate::url::UdpUrl;
 /// Bytes of kernel buffer to ask for: at 100 Mbit/s 300 ms.
 const KERNEL_BUFFER: usize = 4 << 20;
 
-/// The longest datagram there is.
-const DATAGRAM_MAX: usize = 1 << 16;
-
 /// Batches that wait: the datagrams of [`REST`] or one; at 100 Mbit/s 100 ms at least.
 const BATCHES_MAX: usize = 1_024;
 
 /// Where datagrams come this fast, those that come within it are read together: most of what a
 /// stream costs its sender is being woken for each datagram.
 const REST: Duration = Duration::from_millis(3);
+
+/// What comes this soon after what was read before it was not let gather by the thread's rests.
+const RESTLESS: Duration = Duration::from_millis(1);
 
 /// The longest time over which datagrams that were read together are taken to have come evenly.
 const SPREAD_MAX: Duration = Duration::from_millis(20);
@@ -80,7 +79,7 @@ pub(super) fn spawn(
     let ip = listening_address(url)?;
     let failed =
         |error: io::Error| InputError::UdpBind { ip, port: url.port, message: words(&error, ip) };
-    let socket = bind(ip, url).and_then(UdpSocket::from_std).map_err(failed)?;
+    let socket = bind(ip, url).and_then(DatagramReader::new).map_err(failed)?;
     let name = format!("{}{}", wrapping.scheme(), SocketAddr::new(ip, url.port));
     let options = InputOptions { program, ..InputOptions::default() };
     let cutter = PacketCutter::new(name.clone(), options, Timing::Arrival, clock)?;
@@ -90,37 +89,31 @@ pub(super) fn spawn(
 }
 
 async fn receive(
-    (socket, wrapping): (UdpSocket, Wrapping),
+    (mut socket, wrapping): (DatagramReader, Wrapping),
     clock: Clock,
     name: String,
     mut cutter: PacketCutter,
     sender: mpsc::Sender<Batch>,
 ) {
-    let mut buf = vec![0; DATAGRAM_MAX];
     let mut last_read = Time::ZERO;
     loop {
-        let first = tokio::select! {
-            received = socket.recv(&mut buf) => received,
-            () = sender.closed() => return,
-        };
-        let mut received = Some(first);
         let mut pushed = Ok(());
         let mut ends = Vec::new();
-        while let Some(next) = received.take() {
-            pushed = match next {
-                Ok(len) => cutter.push(wrapping.unwrap(buf.get(..len).unwrap_or_default())),
-                Err(error) => Err(InputError::broken(&name, &error)),
-            };
-            ends.push(cutter.waiting());
-            if pushed.is_ok() && ends.len() < DATAGRAMS_MAX {
-                let next = socket.try_recv(&mut buf);
-                let is_all = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
-                received = Some(next).filter(|next| !next.as_ref().is_err_and(is_all));
+        let take = |datagram: &[u8]| {
+            if pushed.is_ok() {
+                pushed = cutter.push(wrapping.unwrap(datagram));
+                ends.push(cutter.waiting());
             }
-        }
+        };
+        let read = tokio::select! {
+            read = socket.read(DATAGRAMS_MAX, take) => read,
+            () = sender.closed() => return,
+        };
+        let pushed = pushed.and_then(|()| read.map_err(|error| InputError::broken(&name, &error)));
         let now = clock.now();
         cutter.spread(last_read.max(now.saturating_sub(SPREAD_MAX)), now, &ends);
         let is_fast = ends.len() > 1 || now < last_read + REST;
+        let is_restless = now < last_read + RESTLESS;
         last_read = now;
         while let Some(batch) = cutter.take_batch() {
             if sender.send(Ok(Reading::Items(batch))).await.is_err() {
@@ -132,7 +125,8 @@ async fn receive(
             _ = sender.send(Err(error)).await;
             return;
         }
-        if is_fast {
+        // A timer of tokio's costs a system call, and one turn of its thread more.
+        if is_fast && (is_restless || !rest_thread(REST)) {
             tokio::time::sleep(REST).await;
         }
     }

@@ -235,7 +235,12 @@ impl Run<'_, '_> {
             }
             let waits_for_room = can_wait && sender.treatments().is_complete();
             for _ in 0..PUSHES_AT_ONCE {
-                let Some(item) = pending.front() else { return Pushed::Nothing };
+                let Some(item) = pending.front() else {
+                    if timing == Timing::Arrival {
+                        sender.end_batch(now);
+                    }
+                    return Pushed::Nothing;
+                };
                 let at = match timing {
                     Timing::Arrival => item.at,
                     Timing::None => now,

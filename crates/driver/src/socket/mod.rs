@@ -3,12 +3,14 @@
 mod bind;
 mod local;
 mod queue;
+mod reader;
 mod receive;
 
 pub(crate) use bind::BoundSocket;
 pub use bind::{BindConfig, BindError, SocketInfo};
 pub(crate) use local::LocalSocket;
 pub use queue::SEND_QUEUE_BYTES_MAX;
+pub use reader::DatagramReader;
 pub(crate) use receive::ReceiveBuffers;
 
 use std::net::SocketAddr;

@@ -62,6 +62,13 @@ impl ReceiveBuffers {
         self.filled < BATCH.min(quinn_udp::BATCH_SIZE)
     }
 
+    /// The payloads of the batch in order of arrival.
+    pub(crate) fn payloads(&self) -> impl Iterator<Item = &[u8]> {
+        let buffers = self.meta.iter().zip(self.bytes.chunks_exact(BUFFER_LEN)).take(self.filled);
+        buffers
+            .flat_map(|(meta, buffer)| split(buffer.get(..meta.len).unwrap_or(buffer), meta.stride))
+    }
+
     /// What the batch holds in order of arrival, on a socket bound to `bound`.
     pub(crate) fn coalesced(&self, bound: SocketAddr) -> impl Iterator<Item = Coalesced<'_>> {
         let buffers = self.meta.iter().zip(self.bytes.chunks_exact(BUFFER_LEN)).take(self.filled);

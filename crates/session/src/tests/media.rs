@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use anabranch_media::ts;
 use anabranch_netsim::{Hostility, LinkConfig, Probability, QueueLimit, Side};
-use anabranch_sansio::Rate;
+use anabranch_sansio::{Machine as _, Rate};
 use anabranch_transport::{PathEvent, PathState};
 
 use super::harness::{Caller, STREAM, Setup, Stream, Studio, link};
 use crate::treatment::{MediaClass, Preset, Reliability, Treatment};
-use crate::{Bond, Disconnect, Event, SourceFormat};
+use crate::{Bond, Disconnect, Event, Sender, SourceFormat};
 
 #[test]
 fn a_stream_over_two_lossy_paths_is_bit_identical_when_reliable() {
@@ -335,4 +336,25 @@ fn the_ends_tell_each_other_what_they_measured() {
 fn retransmitted(studio: &Studio) -> u64 {
     let stats = studio.sender().stats();
     stats.classes.iter().map(|class| class.stream.chunks_retransmitted).sum()
+}
+
+#[test]
+fn what_came_together_leaves_together_and_nobody_is_woken_for_its_rest() {
+    let mut studio = Setup::new(&[link(20, 15, 0.0)], Preset::Layered, 200).build();
+    studio.connect();
+    let (packets, _) = STREAM.as_chunks::<{ ts::PACKET_LEN }>();
+    let packets = packets.iter().take(40).map(|bytes| ts::Packet::new(*bytes).expect("a packet"));
+    let is_held = |sender: &Sender| {
+        sender.poll_timeout().is_some_and(|wakeup| wakeup.why.starts_with("packets held"))
+    };
+    let bytes = studio.act_sender(|sender, now| {
+        for packet in packets {
+            sender.push_packet(now, now, &packet).expect("open");
+        }
+        assert!(is_held(sender), "the last of a picture wait for more of it");
+        sender.end_batch(now);
+        assert!(!is_held(sender));
+        sender.stats().packetizer.bytes.total()
+    });
+    assert_eq!(bytes, 40 * ts::PACKET_LEN as u64);
 }
