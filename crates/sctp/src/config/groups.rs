@@ -225,7 +225,8 @@ pub struct BufferConfig {
     pub send_buffer: usize,
     /// Bytes of received data that may wait for gaps to close or for the user: the a_rwnd of an
     /// empty association. At least 1500 (RFC 9260 section 3.3.2). With what each message costs
-    /// beside its bytes, four times as much at most are held. Default: 1 MiB.
+    /// beside its bytes, four times as much at most are held: of messages under 48 bytes some may
+    /// find no room that was announced, and come again. Default: 1 MiB.
     pub receive_buffer: usize,
     /// The longest message that can be sent or received, in bytes; at most half the receive
     /// buffer. Default: 256 KiB.
