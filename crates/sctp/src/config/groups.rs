@@ -93,10 +93,6 @@ pub struct WindowConfig {
     /// section 7.7): a burst of a whole window overflows short queues. Controllers that follow a
     /// model of the path are always paced. Default: false.
     pub pacing: bool,
-    /// What a paced path sends at once, as the time that it takes at the pace; ten packets at most
-    /// where that is more than a millisecond, and two at least. Each quantum costs a wakeup and a
-    /// system call, and makes a queue as long as itself. Default: 1 ms.
-    pub pacing_quantum: Duration,
     /// How long packets may wait in the network before the congestion window shrinks: see
     /// [`QueueBound`](crate::QueueBound). `None`: only losses tell that it is too large. Default:
     /// `None`.
@@ -124,7 +120,6 @@ impl Default for WindowConfig {
             controller_factory: None,
             start_rate: None,
             pacing: false,
-            pacing_quantum: Duration::from_millis(1),
             queuing_delay_max: None,
             rate_max: None,
             max_burst: Some(4),

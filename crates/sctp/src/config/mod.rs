@@ -190,7 +190,6 @@ impl AssociationConfig {
             config.timers.sack_delay = Duration::from_millis(20);
             config.window.max_burst = None;
             config.window.congestion_control = CongestionControl::Media;
-            config.window.pacing_quantum = Duration::from_millis(4);
             config.recovery.loss_detection = LossDetection::InTime;
             config.extensions.spaced_sacks = true;
             config.extensions.level_marks = true;

@@ -234,7 +234,7 @@ impl Path {
             is_spared: false,
             rtt: RttEstimator::new(config),
             congestion: Controller::new(config, rng),
-            pacer: Pacer::new(config.window.pacing_quantum),
+            pacer: Pacer::default(),
             paces_window: config.window.pacing,
             t3_rtx: None,
             loss_timer: None,
@@ -256,7 +256,7 @@ impl Path {
     pub(crate) fn reset(&mut self, config: &AssociationConfig, rng: &mut Rng) {
         self.rtt = RttEstimator::new(config);
         self.congestion = Controller::new(config, rng);
-        self.pacer.reset();
+        self.pacer = Pacer::default();
         self.t3_rtx = None;
         self.loss_timer = None;
         self.heartbeat = Heartbeat::default();
