@@ -94,8 +94,8 @@ advisories() {
   cargo deny --manifest-path fuzz/Cargo.toml --config "$PWD/deny.toml" --locked check advisories
 }
 
-# What keeps the step `advisories` from running here, if anything. CI installs what it needs where the
-# database can be reached.
+# What keeps the step `advisories` from running here, if anything. Where the database can be
+# reached, CI installs what it needs.
 advisories_lack() {
   if ! git ls-remote -q https://github.com/rustsec/advisory-db HEAD >/dev/null 2>&1; then
     echo 'the database of advisories, which cannot be reached (github.com/rustsec)'

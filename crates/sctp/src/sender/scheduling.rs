@@ -50,9 +50,9 @@ impl DataSender {
         self.outstanding.is_probed_by_heartbeat(path)
     }
 
-    /// The path that new data takes with one path at a time. Where that one is asked whether it
-    /// lives, it is another one: what is sent until the answer comes would all have to be sent again
-    /// at once if there is none.
+    /// The path that new data takes with one path at a time. While that one is asked whether it
+    /// lives, it is another one: without an answer all that was sent meanwhile would have to be
+    /// sent again at once.
     ///
     /// RFC 7829 section 3, rule 3: "An SCTP-PF sender SHOULD NOT send data to destination addresses
     /// in PF state when alternative destination addresses in active state are available."
