@@ -151,6 +151,8 @@ pub struct PathReport {
     pub chunks_copied: u64,
     /// Chunks declared lost.
     pub chunks_lost: u64,
+    /// Those of them that turned out to have arrived: they had been overtaken or held up.
+    pub chunks_lost_in_error: u64,
     /// Retransmission timeouts.
     pub timeouts: u64,
 }
@@ -180,14 +182,30 @@ impl PathReport {
             chunks_retransmitted: 0,
             chunks_copied: 0,
             chunks_lost: 0,
+            chunks_lost_in_error: 0,
             timeouts: 0,
         }
     }
 
-    /// The share of chunks that was lost, 0 to 1; `None` if none was sent.
+    /// Chunks that the network lost, as far as is known by now.
+    #[must_use]
+    pub const fn chunks_missing(&self) -> u64 {
+        self.chunks_lost.saturating_sub(self.chunks_lost_in_error)
+    }
+
+    /// The share of chunks that the network lost, 0 to 1; `None` if none was sent.
     #[must_use]
     pub fn loss(&self) -> Option<f64> {
-        (self.chunks_sent > 0).then(|| self.chunks_lost as f64 / self.chunks_sent as f64)
+        (self.chunks_sent > 0).then(|| self.chunks_missing() as f64 / self.chunks_sent as f64)
+    }
+}
+
+impl ConnectionStats {
+    /// The paths that are shown to people: those that somebody here asked for, or that were found
+    /// to work. What a peer announced and what never answered is none.
+    pub fn shown_paths(&self) -> impl Iterator<Item = &PathReport> {
+        let is_shown = |path: &&PathReport| path.is_wanted || path.state != PathState::Unconfirmed;
+        self.paths.iter().filter(is_shown)
     }
 }
 
@@ -229,5 +247,31 @@ impl Add for StrangerStats {
             replies_suppressed: self.replies_suppressed + other.replies_suppressed,
             key_agreements_deferred: self.key_agreements_deferred + other.key_agreements_deferred,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_sansio::FourTuple;
+
+    use super::*;
+
+    #[test]
+    fn a_path_that_nobody_asked_for_is_shown_once_it_works() {
+        let address = |host| std::net::SocketAddr::from(([192, 0, 2, host], 9));
+        let tuple = |host| FourTuple::new(address(host), address(9));
+        let path = |id, is_wanted, state| PathReport {
+            is_wanted,
+            state,
+            ..PathReport::new(PathId(id), tuple(id as u8))
+        };
+        let paths = vec![
+            path(0, true, PathState::Unconfirmed),
+            path(1, false, PathState::Unconfirmed),
+            path(2, false, PathState::Active),
+        ];
+        let stats = ConnectionStats { paths, ..ConnectionStats::default() };
+        let shown: Vec<_> = stats.shown_paths().map(|path| path.id).collect();
+        assert_eq!(shown, [PathId(0), PathId(2)]);
     }
 }

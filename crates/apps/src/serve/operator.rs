@@ -84,7 +84,8 @@ impl Viewer {
         network: Option<ConnectionStats>,
         numbers: &BTreeMap<ChannelId, u32>,
     ) -> Self {
-        let paths = network.iter().flat_map(|it| &it.paths).map(ViewerPath::of).collect();
+        let paths =
+            network.iter().flat_map(ConnectionStats::shown_paths).map(ViewerPath::of).collect();
         Self {
             id: report.id.to_string(),
             name: report.name,
@@ -120,7 +121,7 @@ impl ViewerPath {
             rtt_ms: path.srtt.map(|rtt| rtt.as_micros() as f64 / 1e3),
             loss: path.loss(),
             sent_chunks: path.chunks_sent,
-            lost_chunks: path.chunks_lost,
+            lost_chunks: path.chunks_missing(),
             sent_bytes: path.bytes_sent,
         }
     }

@@ -352,7 +352,7 @@ impl AssociationSnapshot {
             carries_bps: stats.rate.map(|rate| rate.carries.as_bps()),
             carries_at_least: stats.rate.is_none_or(|rate| rate.is_at_least),
             fast_recoveries: stats.recoveries,
-            paths: stats.paths.iter().filter(|path| is_told(path)).map(PathSnapshot::of).collect(),
+            paths: stats.shown_paths().map(PathSnapshot::of).collect(),
             levels: LevelSnapshot::all(stats),
         }
     }
@@ -374,11 +374,6 @@ impl LevelSnapshot {
             delay_p99_ms: millis_f64(level.delay_p99),
         }
     }
-}
-
-/// What the peer announced and what never answered is no path that anybody here asked for.
-fn is_told(path: &PathReport) -> bool {
-    path.is_wanted || path.state != PathState::Unconfirmed
 }
 
 impl PathSnapshot {

@@ -85,6 +85,24 @@ fn a_hostile_network_changes_no_bit_of_what_is_reliable() {
 }
 
 #[test]
+fn regression_packets_that_were_overtaken_were_reported_as_lost() {
+    let never = Probability::default();
+    let reorder = Probability::new(0.1).expect("a probability");
+    let hold_max = Duration::from_millis(60);
+    let hostility = Hostility { duplicate: never, reorder, hold_max, corrupt: never };
+    let mut studio = Setup::new(&[link(20, 20, 0.0)], Preset::Live, 200).build();
+    studio.connect();
+    studio.pair.harass(0, hostility);
+    studio.start_stream();
+    studio.run_until(Duration::from_secs(60), Studio::stream_is_pushed);
+    studio.run_for(Duration::from_secs(1));
+    let connection = studio.sender().stats().connection.expect("it stands");
+    let path = &connection.paths[0];
+    let (lost, missing) = (path.chunks_lost, path.chunks_missing());
+    assert!(lost > 20 && missing * 5 < lost, "{missing} of {lost}");
+}
+
+#[test]
 fn a_stream_over_a_perfect_path_is_bit_identical_with_every_preset() {
     for preset in Preset::ALL {
         let mut studio = Setup::new(&[link(20, 15, 0.0)], preset, 100).build();

@@ -181,6 +181,7 @@ impl Path {
             chunks_retransmitted: counters.chunks_again,
             chunks_copied: counters.chunks_copied,
             chunks_lost: counters.chunks_lost,
+            chunks_lost_in_error: 0,
             timeouts: counters.timeouts,
             is_primary: false,
             is_current: false,

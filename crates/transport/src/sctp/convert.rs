@@ -242,6 +242,7 @@ impl From<sctp::PathReport> for PathReport {
             chunks_retransmitted: counters.chunks_retransmitted,
             chunks_copied: counters.chunks_copied,
             chunks_lost: counters.chunks_lost,
+            chunks_lost_in_error: counters.spurious_retransmissions,
             timeouts: counters.timeouts,
         }
     }

@@ -11,7 +11,7 @@ use anabranch_sansio::PathId;
 use anabranch_sansio::Time;
 use anabranch_session::treatment::MediaClass;
 use anabranch_session::{ClassArrivals, Receiver, ReceiverStats, Source, SourceFormat};
-use anabranch_transport::{PathReport, PathState};
+use anabranch_transport::{ConnectionStats, PathReport, PathState};
 
 use super::super::protocol::{
     self as page, FrameCounts, Hello, LayerStats, LevelStats, Mode, Named, PathInfo, PathStats,
@@ -168,10 +168,10 @@ impl View {
         }
         let stats = receiver.stats();
         self.before = stats.classes;
-        let paths = stats.connection.map(|association| association.paths).unwrap_or_default();
+        let paths = stats.connection.iter().flat_map(ConnectionStats::shown_paths);
         let mut hello = Hello {
             latency_ms: receiver.latency().as_secs_f64() * 1e3,
-            paths: paths.iter().map(path_info).collect(),
+            paths: paths.map(path_info).collect(),
             layers: self.rows().iter().map(|(id, name, _)| named(id, name)).collect(),
             ..Hello::new(Mode::Recv)
         };
@@ -194,8 +194,7 @@ impl View {
     /// How things stand.
     pub(super) fn stats(&self, receiver: &Receiver) -> Stats {
         let stats = receiver.stats();
-        let paths = stats.connection.as_ref().map(|association| &association.paths[..]);
-        let paths = paths.unwrap_or_default().iter();
+        let paths = stats.connection.iter().flat_map(ConnectionStats::shown_paths);
         let buffer = self.newest_arrival.zip(self.last_released);
         Stats {
             now_us: 0,
