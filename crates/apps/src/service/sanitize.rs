@@ -4,7 +4,8 @@
 const STRUCK_OUT: &str = "***";
 
 /// Keys of a URL whose values are secrets.
-const SECRET_KEYS: [&str; 2] = ["passphrase=", "token="];
+const SECRET_KEYS: [&str; 7] =
+    ["passphrase=", "token=", "password=", "passwd=", "pwd=", "pass=", "user="];
 
 /// A text for a terminal or a log: user information and secrets of URLs are struck out, and what is
 /// no sign to read is left out.
@@ -27,7 +28,7 @@ pub fn without_secrets(text: &str) -> String {
     while let Some((before, behind)) = rest.split_once("://") {
         struck.push_str(before);
         struck.push_str("://");
-        let (url, after) = behind.split_at(behind.find(ends_url).unwrap_or(behind.len()));
+        let (url, after) = behind.split_at(behind.find(ends_quoted_url).unwrap_or(behind.len()));
         // A password may hold what should be written as %2F or %40: all up to the last @ goes.
         match url.rsplit_once('@') {
             Some((user, host)) if !user.is_empty() => {
@@ -57,7 +58,12 @@ fn without_values(text: &str, key: &str) -> String {
 }
 
 fn ends_url(c: char) -> bool {
-    c.is_whitespace() || c.is_control() || matches!(c, '"' | '\'' | '<' | '>' | '`')
+    ends_quoted_url(c) || matches!(c, '\'' | '`')
+}
+
+/// A password may hold an apostrophe (RFC 3986 section 3.2.1).
+fn ends_quoted_url(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || matches!(c, '"' | '<' | '>')
 }
 
 #[cfg(test)]
@@ -76,6 +82,11 @@ mod tests {
                 "anabranch://h:1?passphrase=0123456789&path=eth0&token=a.b.c",
                 "anabranch://h:1?passphrase=***&path=eth0&token=***",
             ),
+            (
+                "rtsp://me:se'cret@cam/1?user=admin&password=hunter2&pwd=a&passwd=b&pass=c",
+                "rtsp://***@cam/1?user=***&password=***&pwd=***&passwd=***&pass=***",
+            ),
+            ("`rtsp://u:p`w@cam/` is down", "`rtsp://***@cam/` is down"),
             ("passphrase= is missing", "passphrase= is missing"),
         ] {
             assert_eq!(without_secrets(text), expected);
