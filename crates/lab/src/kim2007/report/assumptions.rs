@@ -39,7 +39,7 @@ pub(super) const ASSUMPTIONS: [(&str, &str); 17] = [
         "Losses",
         "\u{201c}Different loss rates in the network\u{201d}: each packet by itself, in both \
          directions, from the first message on. Connections stand by then. With losses towards \
-         the client only the shapes are the same, and TCP and SCTP stay below 30 s.",
+         the client only, TCP is the faster one in figure 8: see the losses in one direction.",
     ),
     (
         "TCP",
