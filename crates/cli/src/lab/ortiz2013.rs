@@ -192,7 +192,7 @@ impl Paper for Ortiz2013 {
         let rows = experiment::rows(&results);
         output::print(&experiment::tables(&setup, &rows))?;
         let standings = experiment::standings(&rows, setup.full_psnr_y_db());
-        output::print(&experiment::standings_table(&standings))?;
+        output::print(&experiment::standings_table(&standings, &setup))?;
         let cells = experiment::cells_csv(&setup, &results).map_err(Failure::failed)?;
         if let Some(folder) = runs.folder {
             let command = self.command() + &setup.flag();

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::cell::Setup;
 use super::strategy::Strategy;
 use super::table::Row;
 
@@ -48,9 +49,27 @@ pub fn standings(rows: &[Row], full_psnr_y_db: f64) -> Vec<Standing> {
     ours.filter_map(standing).collect()
 }
 
+/// What ours has that the others have not.
+#[must_use]
+pub(super) fn terms(setup: &Setup) -> String {
+    let values = setup.values();
+    let kib = |bytes: usize| bytes as f64 / 1_024.0;
+    format!(
+        "Ours does not run on the others' terms: its receive window has {:.0} KiB, SCTP's {:.0} and \
+         TCP's {:.0}; its retransmission timer lasts {:?} at least, SCTP's {:?} and TCP's {:?}; and each of \
+         its packets is delivered as it comes, where SCTP and TCP deliver in order.",
+        kib(values.our_buffer),
+        kib(values.sctp_buffer),
+        kib(values.tcp_buffer),
+        values.our_rto_min,
+        values.sctp_rto_min,
+        values.tcp_rto_min,
+    )
+}
+
 /// The standings as a table; nothing where there are none.
 #[must_use]
-pub fn standings_table(standings: &[Standing]) -> String {
+pub fn standings_table(standings: &[Standing], setup: &Setup) -> String {
     let Some(first) = standings.first() else { return String::new() };
     let mut text = format!(
         "Ours beside the fastest of the others; the bar: {} ms above it, {} dB below {:.2} dB\n",
@@ -73,7 +92,8 @@ pub fn standings_table(standings: &[Standing]) -> String {
             if standing.is_within_bar() { "within" } else { "MISSED" },
         );
     }
-    text.push('\n');
+    text.push_str(&terms(setup));
+    text.push_str("\n\n");
     text
 }
 
@@ -83,9 +103,11 @@ fn pair(row: &Row) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Source;
     use super::super::strategy::RtpStrategy;
     use super::super::table::testing::row;
     use super::*;
+    use crate::parameter::Parameters;
 
     const FULL: f64 = 34.5;
 
@@ -105,10 +127,26 @@ mod tests {
     }
 
     #[test]
+    fn the_terms_are_those_of_the_parameters() {
+        let said = |settings: &[&str]| {
+            let parameters = Parameters::read(settings.iter().copied()).expect("right");
+            terms(&Setup::with(Source::Plain, parameters))
+        };
+        let usual = said(&[]);
+        assert!(usual.contains("has 4096 KiB, SCTP's 64 and TCP's 64;"), "{usual}");
+        assert!(usual.contains("lasts 100ms at least, SCTP's 1s and TCP's 200ms;"), "{usual}");
+        let others = said(&["our-buffer=1M,our-rto-min=1s,buffer=256K"]);
+        assert!(others.contains("has 1024 KiB, SCTP's 256"), "{others}");
+        assert!(others.contains("lasts 1s at least"), "{others}");
+    }
+
+    #[test]
     fn a_miss_is_said_aloud_and_nothing_to_compare_with_is_nothing() {
-        let text = standings_table(&standing(0.02, 34.5));
+        let setup = Setup::new(Source::Plain);
+        let text = standings_table(&standing(0.02, 34.5), &setup);
         assert!(text.contains("RTP                    0.0100 s / 30.00 dB"), "{text}");
         assert!(text.contains("0.0200 s / 34.50 dB   MISSED"), "{text}");
-        assert_eq!(standings_table(&standings(&[row(Strategy::OURS, 0.1, 30.0)], FULL)), "");
+        let alone = standings(&[row(Strategy::OURS, 0.1, 30.0)], FULL);
+        assert_eq!(standings_table(&alone, &setup), "");
     }
 }
