@@ -55,9 +55,10 @@ pub(super) fn terms(setup: &Setup) -> String {
     let values = setup.values();
     let kib = |bytes: usize| bytes as f64 / 1_024.0;
     format!(
-        "Ours does not run on the others' terms: its receive window has {:.0} KiB, SCTP's {:.0} and \
-         TCP's {:.0}; its retransmission timer lasts {:?} at least, SCTP's {:?} and TCP's {:?}; and each of \
-         its packets is delivered as it comes, where SCTP and TCP deliver in order.",
+        "Ours does not run on the others' terms: its receive window has {:.0} KiB, SCTP's {:.0} \
+         and TCP's {:.0}; its retransmission timer lasts {:?} at least, SCTP's {:?} and TCP's \
+         {:?}; and each of its packets is delivered as it comes, where SCTP and TCP deliver in \
+         order.",
         kib(values.our_buffer),
         kib(values.sctp_buffer),
         kib(values.tcp_buffer),

@@ -65,8 +65,8 @@ impl Cause {
                  others is no explanation: see Sensitivity."
             }
             Self::OtherReading => {
-                "The paper calls both no retransmission and one of them unreliable. Our runs of the \
-                 other reading meet its values in every cell, three at least."
+                "The paper calls both no retransmission and one of them unreliable. Our runs of \
+                 the other reading meet its values in every cell, three at least."
             }
             Self::Seed => {
                 "Some of our seeds give more than the paper's value, others less. The paper gives \

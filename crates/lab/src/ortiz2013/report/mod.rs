@@ -155,8 +155,8 @@ fn bar(standings: &[Standing], setup: &Setup) -> Markup {
                 "The paper's rates can be read otherwise, as 30.3 Mbit/s in all, more than the \
                  slowest link carries: "
                 code { "--source literal" }
-                " runs that. With the paper's other parameters four of twelve cells then miss the bar: \
-                 all of 30 Mbit/s, at about 15 ms, where the fastest takes 8.9."
+                " runs that. With the paper's other parameters four of twelve cells then miss the \
+                 bar: all of 30 Mbit/s, at about 15 ms, where the fastest takes 8.9."
             }
         }
         p {
