@@ -131,7 +131,8 @@ pub struct PathSnapshot {
     pub retransmitted_chunks: u64,
     /// DATA chunks sent a second time on purpose.
     pub copied_chunks: u64,
-    /// DATA chunks declared lost.
+    /// DATA chunks that were lost, as far as is known: what turns out to have been overtaken only
+    /// is taken off again.
     pub lost_chunks: u64,
     /// Share of the DATA chunks that was lost, 0 to 1; null if none was sent.
     pub loss: Option<f64>,
@@ -402,7 +403,7 @@ impl PathSnapshot {
             sent_chunks: path.chunks_sent,
             retransmitted_chunks: path.chunks_retransmitted,
             copied_chunks: path.chunks_copied,
-            lost_chunks: path.chunks_lost,
+            lost_chunks: path.chunks_missing(),
             loss: path.loss(),
             timeouts: path.timeouts,
         }

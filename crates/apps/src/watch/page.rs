@@ -116,7 +116,11 @@ impl WatchPage {
             latency_ms: self.budget.as_secs_f64() * 1e3,
             video: description.video.clone(),
             audio: description.audio.clone(),
-            paths: network.iter().flat_map(|it| &it.paths).map(path_info).collect(),
+            paths: network
+                .into_iter()
+                .flat_map(ConnectionStats::shown_paths)
+                .map(path_info)
+                .collect(),
             layers: ROWS.iter().map(named).collect(),
             ..hello()
         });
@@ -142,7 +146,7 @@ impl WatchPage {
             retransmitted: None,
             abandoned: None,
         };
-        let paths = network.iter().flat_map(|it| &it.paths);
+        let paths = network.into_iter().flat_map(ConnectionStats::shown_paths);
         self.page.stats(Stats {
             now_us: 0,
             paths: paths.map(|path| path_stats(path, path.is_current)).collect(),
