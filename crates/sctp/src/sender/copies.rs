@@ -23,8 +23,8 @@ impl DataSender {
         }
     }
 
-    /// The path that is least likely to fail together with another one.
-    fn partner_of(&self, path: PathSlot) -> Option<PathSlot> {
+    /// The path that is least likely to fail together with another one, among those that answer.
+    pub(super) fn partner_of(&self, path: PathSlot) -> Option<PathSlot> {
         self.paths.alternate_among(path, |other| !self.is_suspect(other.slot))
     }
 

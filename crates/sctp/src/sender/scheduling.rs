@@ -59,7 +59,7 @@ impl DataSender {
     fn path_of_new_data(&self) -> PathSlot {
         let current = self.paths.current();
         let asked = self.is_suspect(current).then_some(current);
-        asked.and_then(|path| self.paths.alternate_of(path)).unwrap_or(current)
+        asked.and_then(|path| self.partner_of(path)).unwrap_or(current)
     }
 
     /// Bytes of the peer's receive buffer that one path may fill (Adhari 2011, section IV).
@@ -120,8 +120,10 @@ impl DataSender {
     /// chunk that timed out to an active destination transport address that is different from the
     /// last destination address to which the chunk was sent."; "an endpoint SHOULD send fast
     /// retransmissions to the same destination transport address to which the original data was
-    /// sent." One that is asked whether it lives counts as timed out: what arrived over another one
-    /// says that the chunk is missing, not that the path is there.
+    /// sent."
+    ///
+    /// What was sent over a path that is asked whether it lives counts as timed out, however its
+    /// loss was found: what arrived over another path does not show that this one carries.
     pub(super) fn retransmission_path(
         &self,
         config: &AssociationConfig,
@@ -135,7 +137,10 @@ impl DataSender {
             return chosen;
         }
         let left = lost.timed_out || self.is_suspect(lost.last_path);
-        let alternate = || self.paths.alternate_of(lost.last_path).filter(|_| left);
+        let alternate = || {
+            let answering = self.partner_of(lost.last_path);
+            answering.or_else(|| self.paths.alternate_of(lost.last_path)).filter(|_| left)
+        };
         let preferred = || self.paths.preferred(lost.preference).filter(|_| lost.timed_out);
         Some(alternate().or_else(preferred).unwrap_or_else(|| self.paths.current()))
     }

@@ -453,6 +453,27 @@ fn regression_what_was_repeated_went_once_more_to_the_silent_path_itself() {
 }
 
 #[test]
+fn new_data_takes_a_path_that_answers_while_others_are_asked_whether_they_live() {
+    let mut lab = Lab::new(3, AssociationConfig::media());
+    lab.measure();
+    lab.send(2, Reliability::Reliable);
+    assert_eq!(lab.drain(0), [101, 102]);
+    lab.now = lab.next_timer(true).expect("a probe is due").at;
+    let (sender, context) = &mut lab.context();
+    sender.on_loss_timer(context, PathSlot(0)).expect("asked by a HEARTBEAT");
+    assert_eq!((lab.drain(1), lab.drain(2)), (vec![101, 102], vec![]));
+    lab.send(1, Reliability::Reliable);
+    assert_eq!((lab.drain(0), lab.drain(1)), (vec![], vec![103]));
+    lab.sender.outstanding.probe_by_heartbeat(PathSlot(1));
+    lab.send(1, Reliability::Reliable);
+    assert_eq!((lab.drain(0), lab.drain(1), lab.drain(2)), (vec![], vec![], vec![104]));
+    let (sender, context) = &mut lab.context();
+    sender.on_heartbeat_answered(context, PathSlot(0));
+    lab.send(1, Reliability::Reliable);
+    assert_eq!((lab.drain(0), lab.drain(2)), (vec![105], vec![]), "the path in use lives");
+}
+
+#[test]
 fn a_silent_path_without_another_is_probed_by_the_last_chunk_again() {
     let config = AssociationConfig::default();
     let config = config.with(|config| config.recovery.loss_detection = LossDetection::InTime);
