@@ -153,18 +153,10 @@ impl Association {
             self.write_probe(size_max, &mut writer);
         } else {
             self.write_control(path, size_max, &mut writer);
-            let len = writer.len();
-            sack = self.write_sack(path, size_max, &mut writer);
             let may_send_data = (echoes && !lacks_proof) || self.state.phase().may_send();
-            let urgent = self.sender.urgent();
-            self.write_data(now, path, (room, may_send_data), &mut writer);
-            // What fits no packet that begins with a SACK does not wait until that is due.
-            if sack.is_some_and(|sack| !sack.is_due) && writer.chunks() == unsigned + 1 {
-                writer.rewind(len, unsigned);
-                sack = None;
-                self.sender.set_urgent(urgent);
-                self.write_data(now, path, (room, may_send_data), &mut writer);
-            }
+            let is_first = writer.chunks() == unsigned;
+            sack =
+                self.write_sack_and_data(now, path, (room, may_send_data, is_first), &mut writer);
         }
         if writer.chunks() == unsigned {
             buf.truncate(start);
@@ -182,6 +174,29 @@ impl Association {
         }
         self.count_packet(now, path, buf.len() - start);
         true
+    }
+
+    /// Writes a SACK, if there is one, and data. A SACK that can wait goes with other chunks only;
+    /// what fits no packet that begins with it goes without it, instead of waiting, too.
+    fn write_sack_and_data(
+        &mut self,
+        now: Time,
+        path: PathSlot,
+        (room, may_send_data, is_first): (Room, bool, bool),
+        writer: &mut PacketWriter<'_>,
+    ) -> Option<WrittenSack> {
+        let (len, chunks) = (writer.len(), writer.chunks());
+        let sack = self.write_sack(path, room.size_max, writer);
+        let urgent = self.sender.urgent();
+        self.write_data(now, path, (room, may_send_data), writer);
+        let is_alone = is_first && writer.chunks() == chunks + 1;
+        if !is_alone || sack.is_none_or(|sack| sack.is_due) {
+            return sack;
+        }
+        writer.rewind(len, chunks);
+        self.sender.set_urgent(urgent);
+        self.write_data(now, path, (room, may_send_data), writer);
+        None
     }
 
     /// Writes a FORWARD TSN if one is due, and data if it may be sent.
