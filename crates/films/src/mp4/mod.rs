@@ -1,6 +1,7 @@
 //! [`Mp4`]: an MP4 file (ISO/IEC 14496-12), read as the transport stream that it would be.
 
 mod boxes;
+mod edits;
 mod fragments;
 mod samples;
 mod track;
@@ -206,7 +207,7 @@ fn tracks_of(mut moov: Moov) -> Result<Vec<Track>, String> {
     for kind in [Kind::Video, Kind::Audio] {
         if let Some(nth) = moov.trak.iter().position(|trak| Kind::of(trak) == Some(kind)) {
             let trak: Trak = moov.trak.remove(nth);
-            tracks.push(Track::new(trak, moov.mvhd.timescale)?);
+            tracks.push(Track::new(trak, kind, moov.mvhd.timescale)?);
         }
     }
     Ok(tracks)

@@ -33,6 +33,11 @@ pub(super) struct Samples {
 }
 
 impl Samples {
+    /// Whether the tables have none.
+    pub(super) fn is_empty(tables: &Stbl) -> bool {
+        size_of(tables, 0).is_none()
+    }
+
     /// The next sample, or none at the end.
     pub(super) fn next(&mut self, tables: &Stbl) -> Result<Option<Sample>, Damaged> {
         let Some(size) = size_of(tables, self.number) else { return Ok(None) };

@@ -108,6 +108,7 @@ fn pictures_that_come_seldom_do_not_stop_the_clock() {
         video.stts.entries.iter_mut().for_each(|run| run.sample_delta *= 100);
         video.ctts = None;
         moov.trak.truncate(1);
+        moov.trak[0].edts = None;
     });
     let packets = packets(&stream_of(&mut film(&slow).unwrap()).unwrap());
     let clocks: Vec<_> = packets.iter().filter_map(Packet::pcr).map(|pcr| pcr.ticks()).collect();
@@ -148,6 +149,7 @@ fn what_cannot_be_carried_is_refused_with_the_way_out() {
     assert!(film(&nothing).unwrap_err().contains("neither a picture nor sound"));
     let endless = with_moov(|moov| {
         moov.trak[0].mdia.minf.stbl.stts.entries[0].sample_delta = u32::MAX;
+        moov.trak[0].edts = None;
     });
     let error = stream_of(&mut film(&endless).unwrap()).unwrap_err().to_string();
     assert!(error.contains("stands still"), "{error}");
@@ -384,6 +386,89 @@ fn a_track_begins_as_late_as_its_edit_list_says() {
         put_off(&mut moov.trak[1], half_a_second);
     });
     assert_eq!(ahead(&later) - ahead(FILM), 45_000);
+}
+
+/// The film, of which these stretches are shown one after the other; in milliseconds.
+fn cut_to(parts: &[(u64, u64)]) -> Vec<u8> {
+    with_moov(|moov| {
+        let per_second = u64::from(moov.mvhd.timescale);
+        for trak in &mut moov.trak {
+            let timescale = u64::from(trak.mdia.mdhd.timescale);
+            let list = trak.edts.as_mut().and_then(|edts| edts.elst.as_mut()).unwrap();
+            // What the film without cuts begins with.
+            let begin = list.entries.last().unwrap().media_time.unwrap();
+            let entry = |(from, until): &(u64, u64)| ElstEntry {
+                segment_duration: (until - from) * per_second / 1_000,
+                media_time: Some(begin + from * timescale / 1_000),
+                media_rate: 1.into(),
+            };
+            list.entries = parts.iter().map(entry).collect();
+        }
+    })
+}
+
+/// When pictures, or frames of sound, are shown, in milliseconds from the first picture on.
+fn shown_at(film: &[u8], pid: u16) -> Vec<i64> {
+    let packets = packets(&stream_of(&mut self::film(film).unwrap()).unwrap());
+    let times = |pid| headers(&packets, pid).iter().filter_map(|it| it.pts).collect::<Vec<_>>();
+    let mut first = times(0x100);
+    first.sort_unstable();
+    let mut shown = times(pid);
+    shown.sort_unstable();
+    shown.iter().map(|pts| (*pts as i64 - first[0] as i64) / 90).collect()
+}
+
+#[test]
+fn what_an_edit_list_cuts_off_is_not_sent() {
+    let film = cut_to(&[(1_000, 2_000)]);
+    let pictures = shown_at(&film, 0x100);
+    let second = (0..25).map(|nth| nth * 40).collect::<Vec<_>>();
+    assert_eq!(pictures[..25], second);
+    let sound = shown_at(&film, 0x101);
+    let (first, last) = (sound[0], *sound.last().unwrap());
+    assert!((-100..=-70).contains(&first), "its decoder warms up: {first}");
+    assert!((970..1_000).contains(&last), "{last}");
+}
+
+#[test]
+fn a_cut_between_key_pictures_begins_with_the_one_before() {
+    let pictures = shown_at(&cut_to(&[(1_400, 2_000)]), 0x100);
+    assert_eq!(pictures[..25], (0..25).map(|nth| nth * 40).collect::<Vec<_>>());
+}
+
+#[test]
+fn stretches_follow_each_other_as_the_edit_list_says() {
+    let film = cut_to(&[(2_000, 2_800), (0, 800)]);
+    let pictures = shown_at(&film, 0x100);
+    let missing = (0..40).map(|nth| nth * 40).find(|time| !pictures.contains(time));
+    assert_eq!(missing, None, "{pictures:?}");
+    let sound = shown_at(&film, 0x101);
+    let longest = sound.windows(2).map(|two| two[1] - two[0]).max().unwrap();
+    assert!(longest < 40, "a frame of sound is 21 ms long, a hole {longest}");
+    let mut again = self::film(&film).unwrap();
+    let first = stream_of(&mut again).unwrap();
+    again.rewind().unwrap();
+    assert_eq!(stream_of(&mut again).unwrap().len(), first.len());
+}
+
+#[test]
+fn an_edit_list_that_shows_nothing_or_too_much_is_refused() {
+    let beyond = cut_to(&[(10_000, 11_000)]);
+    let end = film(&beyond).map(|mut film| stream_of(&mut film).map(|stream| stream.len()));
+    assert!(end.is_err() || end.unwrap().is_ok(), "no panic, and an end");
+    let many = cut_to(&[(0, 10); 65]);
+    assert!(film(&many).unwrap_err().contains("more parts than any film"));
+    let walk = with_moov(|moov| {
+        let list = moov.trak[0].edts.as_mut().and_then(|edts| edts.elst.as_mut()).unwrap();
+        list.entries[0].media_time = Some(i64::MAX as u64);
+        let tables = &mut moov.trak[0].mdia.minf.stbl;
+        tables.stsz.samples = StszSamples::Identical { count: u32::MAX, size: 0 };
+        tables.stts.entries = vec![SttsEntry { sample_count: u32::MAX, sample_delta: 1 }];
+        tables.ctts = None;
+        tables.stsc.entries[0].samples_per_chunk = u32::MAX;
+    });
+    let error = film(&walk).map(|mut film| stream_of(&mut film).map(drop));
+    assert!(!matches!(error, Ok(Ok(()))), "it ends soon, in words");
 }
 
 /// Lets a track begin so much later, in ticks of the film.

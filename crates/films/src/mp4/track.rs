@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use mp4_atom::{Codec, Mp4a, Stbl, Trak};
 use mpeg2ts::es::StreamType;
 
+use super::edits::{Edits, Fate, LEFT_OUT_MAX};
 use super::samples::{Sample, Samples};
 use crate::mux::{CLOCK_HZ, Stream};
 use crate::packing::{self, Damaged, Packed, Packing, not_carried, sound, unusual_sound};
@@ -14,7 +15,7 @@ const SAMPLES_MAX: usize = 1 << 20;
 
 /// Times are kept within this, far beyond what a stream takes: sums and differences of some are
 /// no overflow.
-const TIME_BOUND: i64 = 1 << 58;
+pub(super) const TIME_BOUND: i64 = 1 << 58;
 
 /// What a track is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,18 +43,28 @@ pub(super) struct Track {
     pub(super) packing: Packing,
     tables: Stbl,
     /// Ticks of a second.
-    timescale: u32,
-    /// What is added to its times for all tracks to begin together.
-    shift: i64,
+    timescale: i64,
+    edits: Edits,
+    /// Samples that the edits left out since the beginning.
+    left_out: u32,
     /// Ticks by which samples are decoded earlier, so that none is shown before.
     advance: i64,
     samples: Samples,
-    next: Option<Sample>,
+    next: Option<Next>,
+    /// The earliest time that a sample may be decoded, on the stream's clock, once one was taken.
+    not_before: i64,
     /// Samples of fragments that come behind it, and when what follows those is decoded.
     ahead: VecDeque<Sample>,
     pub(super) ahead_until: i64,
     /// Bytes of those, counting one at least for each.
     ahead_bytes: u64,
+}
+
+/// The sample that follows, and what is added to its times on the stream's clock.
+#[derive(Debug, Clone, Copy)]
+struct Next {
+    sample: Sample,
+    shift: i64,
 }
 
 /// A sample and its times on the stream's clock.
@@ -65,12 +76,14 @@ pub(super) struct Due {
 }
 
 impl Track {
-    pub(super) fn new(trak: Trak, movie_timescale: u32) -> Result<Self, String> {
-        let timescale = trak.mdia.mdhd.timescale;
+    pub(super) fn new(trak: Trak, kind: Kind, movie_timescale: u32) -> Result<Self, String> {
+        let timescale = i64::from(trak.mdia.mdhd.timescale);
         if timescale == 0 {
             return Err("it is damaged: its times have no unit".to_owned());
         }
-        let shift = shift_of(&trak, timescale, movie_timescale);
+        let movie_timescale = i64::from(movie_timescale.max(1));
+        let edits = Edits::new(&trak, kind, timescale, movie_timescale);
+        let edits = edits.map_err(|error| error.to_string())?;
         let tables = trak.mdia.minf.stbl;
         let codec =
             tables.stsd.codecs.first().ok_or("it is damaged: a track has no description")?;
@@ -83,10 +96,12 @@ impl Track {
             packing,
             tables,
             timescale,
-            shift,
+            edits,
+            left_out: 0,
             advance: least.min(0).saturating_neg(),
             samples: Samples::default(),
             next: None,
+            not_before: i64::MIN,
             ahead: VecDeque::new(),
             ahead_until: 0,
             ahead_bytes: 0,
@@ -95,15 +110,50 @@ impl Track {
 
     pub(super) fn rewind(&mut self) -> Result<(), Damaged> {
         self.samples = Samples::default();
+        self.edits.rewind();
         self.ahead.clear();
         (self.next, self.ahead_until, self.ahead_bytes) = (None, 0, 0);
+        (self.left_out, self.not_before) = (0, i64::MIN);
         self.refill()
     }
 
     /// Looks for the next sample, if it is not known: in the tables, then in fragments.
     pub(super) fn refill(&mut self) -> Result<(), Damaged> {
-        if self.next.is_none() {
-            self.next = self.samples.next(&self.tables)?.or_else(|| self.pop_ahead());
+        while self.next.is_none() {
+            let Some(sample) = self.samples.next(&self.tables)?.or_else(|| self.pop_ahead()) else {
+                // Where there are no tables, more may come in fragments.
+                if Samples::is_empty(&self.tables) || !self.next_part() {
+                    break;
+                }
+                continue;
+            };
+            match self.edits.fate(&sample) {
+                Fate::Shown(shift) => self.next = Some(Next { sample, shift }),
+                Fate::LeftOut => self.leave_out()?,
+                Fate::Behind if self.next_part() => {}
+                Fate::Behind => {
+                    self.ahead.clear();
+                    self.ahead_bytes = 0;
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Walks through the samples anew for the next part that is shown; false if there is none.
+    fn next_part(&mut self) -> bool {
+        let has_next = self.edits.next_part();
+        if has_next {
+            self.samples = Samples::default();
+        }
+        has_next
+    }
+
+    fn leave_out(&mut self) -> Result<(), Damaged> {
+        self.left_out += 1;
+        if self.left_out == LEFT_OUT_MAX {
+            return Err(Damaged("its edit list leaves out more than any film has"));
         }
         Ok(())
     }
@@ -135,26 +185,32 @@ impl Track {
     /// Fragments may have samples that are shown before they are decoded: all are decoded so much
     /// earlier from the beginning on.
     pub(super) fn settle(&mut self) {
-        let delays = self.next.iter().chain(&self.ahead).map(|sample| sample.delay);
+        let next = self.next.as_ref().map(|next| &next.sample);
+        let delays = next.into_iter().chain(&self.ahead).map(|sample| sample.delay);
         let least = delays.min().unwrap_or_default();
         self.advance = self.advance.max(least.min(0).saturating_neg());
     }
 
     /// When the next sample is decoded, on the stream's clock.
     pub(super) fn next_dts(&self) -> Option<i64> {
-        self.next.as_ref().map(|sample| self.on_clock(sample.dts.saturating_sub(self.advance)))
+        let Next { sample, shift } = self.next?;
+        let dts = self.on_clock(sample.dts.saturating_sub(self.advance), shift);
+        // Where parts are joined, those before it may still have pictures to be decoded.
+        Some(if self.edits.has_parts_before() { dts.max(self.not_before) } else { dts })
     }
 
     pub(super) fn take_next(&mut self) -> Result<Option<Due>, Damaged> {
-        let (Some(dts), Some(place)) = (self.next_dts(), self.next.take()) else {
+        let (Some(dts), Some(Next { sample, shift })) = (self.next_dts(), self.next.take()) else {
             return Ok(None);
         };
+        let pts = self.on_clock(sample.dts.saturating_add(sample.delay), shift);
+        self.not_before = dts + 1;
         self.refill()?;
-        Ok(Some(Due { place, dts, pts: self.on_clock(place.dts.saturating_add(place.delay)) }))
+        Ok(Some(Due { place: sample, dts, pts: pts.max(dts) }))
     }
 
-    fn on_clock(&self, ticks: i64) -> i64 {
-        to_clock(ticks, self.timescale) + self.shift
+    fn on_clock(&self, ticks: i64, shift: i64) -> i64 {
+        rescaled(ticks, self.timescale, CLOCK_HZ) + shift
     }
 }
 
@@ -197,28 +253,9 @@ fn mpeg_audio(mp4a: &Mp4a) -> Result<Packed, String> {
     }
 }
 
-/// ISO/IEC 14496-12 section 8.6.6: the first edit says which time of the media is the beginning,
-/// and an empty one before it how long nothing is shown.
-fn shift_of(trak: &Trak, timescale: u32, movie_timescale: u32) -> i64 {
-    let edits = trak.edts.as_ref().and_then(|edts| edts.elst.as_ref());
-    let mut shift = 0_i64;
-    for edit in edits.iter().flat_map(|elst| &elst.entries) {
-        match edit.media_time {
-            None => {
-                let pause = i64::try_from(edit.segment_duration).unwrap_or(i64::MAX);
-                shift = (shift + to_clock(pause, movie_timescale.max(1))).min(TIME_BOUND);
-            }
-            Some(begin) => {
-                let begin = i64::try_from(begin).unwrap_or(i64::MAX);
-                return shift - to_clock(begin, timescale);
-            }
-        }
-    }
-    shift
-}
-
-fn to_clock(ticks: i64, timescale: u32) -> i64 {
-    let time = i128::from(ticks) * i128::from(CLOCK_HZ) / i128::from(timescale);
+/// A time in other units, of which there are so many in a second.
+pub(super) fn rescaled(ticks: i64, from_hz: i64, to_hz: i64) -> i64 {
+    let time = i128::from(ticks) * i128::from(to_hz) / i128::from(from_hz);
     let bounded = time.clamp((-TIME_BOUND).into(), TIME_BOUND.into());
     i64::try_from(bounded).unwrap_or(TIME_BOUND)
 }
