@@ -5,6 +5,32 @@ import { openBrowser, type TestBrowser } from './browser';
 import { PageView } from './page-view';
 import { Program } from './program';
 
+describe('anabranch demo that has ended', () => {
+  it('starts again on its page, and ends when nobody looks any more', async () => {
+    const demo = new Program('demo', '--seconds', '3', '--cut', 'wifi@1s..2s');
+    const browser = await openBrowser();
+    try {
+      const view = new PageView(await browser.context.newPage());
+      await view.page.goto(await demo.url());
+      await view.untilText('banner', 'The demo has ended.');
+      await demo.line(/The page can start the demo again/);
+      await view.page.reload();
+      await view.untilText('banner', 'The demo has ended.');
+      await view.get('start-again').click();
+      await view.get('banner').waitFor({ state: 'detached' });
+      await view.morePictures(25);
+      await view.untilText('events', 'The link of wifi was cut.');
+      await view.untilText('banner', 'The demo has ended.');
+      expect(await view.get('events').getByText('wifi was cut').count()).toBe(1);
+      expect(view.complaints).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+    expect(await demo.ended()).toBe(0);
+    expect(demo.printed.match(/pictures +\d+ shown/g)).toHaveLength(2);
+  });
+});
+
 describe('anabranch demo', () => {
   let demo: Program;
   let browser: TestBrowser;

@@ -17,6 +17,7 @@ const FROM_PROGRAM = [
   'over',
   'error',
   'reconnecting',
+  'finished',
   'ended',
 ] as const;
 
@@ -75,6 +76,7 @@ function requests(): PageRequest[] {
     { type: 'set_latency', latency_ms: 300 },
     { type: 'choose', number: 20 },
     { type: 'seen', id: 3 },
+    { type: 'restart' },
     {
       type: 'page_stats',
       decoded: 250,

@@ -167,6 +167,7 @@ const tuned = object({
 
 const error = object({ request: nullable(text), text });
 const reconnecting = object({ in_s: amount, why: text });
+const finished = object({ text });
 const ended = object({ text });
 
 const messages = {
@@ -180,6 +181,7 @@ const messages = {
   over: tagged('over', object({ id: count })),
   error: tagged('error', error),
   reconnecting: tagged('reconnecting', reconnecting),
+  finished: tagged('finished', finished),
   ended: tagged('ended', ended),
 };
 

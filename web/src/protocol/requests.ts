@@ -9,6 +9,7 @@ export type PageRequest =
   | { readonly type: 'set_latency'; readonly latency_ms: number }
   | { readonly type: 'choose'; readonly number: number }
   | { readonly type: 'seen'; readonly id: number }
+  | { readonly type: 'restart' }
   | ({ readonly type: 'page_stats' } & PageStats);
 
 /** What was really decoded and displayed since the last `hello`. */

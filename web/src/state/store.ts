@@ -42,6 +42,8 @@ export class Store extends ChannelStore {
   readonly treatments = signal<Treatments | null>(null);
   /** The program waits for its peer, or tries it again, at this time (epoch, ms). */
   readonly peerWait = signal<{ readonly untilMs: number; readonly why: string } | null>(null);
+  /** What is over and can be started again, in words. */
+  readonly finished = signal<string | null>(null);
   /** When the socket is opened again (epoch, ms). */
   readonly retryAtMs = signal<number | null>(null);
   readonly screen = signal<ScreenReport | null>(null);
@@ -109,7 +111,10 @@ export class Store extends ChannelStore {
         case 'reconnecting': {
           const { in_s, why } = message.body;
           this.peerWait.value = { untilMs: nowMs + in_s * 1000, why };
+          return;
         }
+        case 'finished':
+          this.finished.value = message.body.text;
       }
     });
   }
@@ -143,6 +148,7 @@ export class Store extends ChannelStore {
     this.events.value = [];
     this.treatments.value = null;
     this.peerWait.value = null;
+    this.finished.value = null;
     this.strip.value = [];
     this.nowS.value = hello.now_us / 1e6;
   }

@@ -47,9 +47,25 @@ export function Player({ box }: { readonly box: RefObject<HTMLElement | null> })
 function Banner() {
   const { long, severity, isWait = false } = useStatus();
   return long === null ? null : (
-    <p class={`banner ${severity}${isWait ? ' wait' : ''}`} data-testid="banner">
-      {long}
-    </p>
+    <div class={`banner ${severity}${isWait ? ' wait' : ''}`} data-testid="banner">
+      <p>{long}</p>
+      <StartAgain />
+    </div>
+  );
+}
+
+/** Starts again what has finished, while the program is there. */
+function StartAgain() {
+  const session = useSession();
+  const { connection, finished } = session.store;
+  return finished.value === null || connection.value.state !== 'open' ? null : (
+    <button
+      type="button"
+      onClick={() => session.request({ type: 'restart' })}
+      data-testid="start-again"
+    >
+      Start again
+    </button>
   );
 }
 

@@ -34,6 +34,10 @@ export function statusOf(store: Store, nowMs: number): Status {
 }
 
 function playing(store: Store, nowMs: number): Status {
+  const finished = store.finished.value;
+  if (finished !== null) {
+    return { severity: 'info', short: 'Ended', long: finished };
+  }
   const wait = store.peerWait.value;
   if (wait !== null) {
     const inS = secondsUntil(wait.untilMs, nowMs);

@@ -108,6 +108,15 @@ describe('the status', () => {
     expect(statusOf(store, 0).long).toBe('The sender ended the stream.');
   });
 
+  it('says what is over until it begins again', () => {
+    const store = new Store();
+    store.onConnection({ state: 'open' }, 0);
+    store.onMessage({ type: 'finished', body: { text: 'The demo has ended.' } }, 0);
+    expect(statusOf(store, 0)).toMatchObject({ short: 'Ended', long: 'The demo has ended.' });
+    store.onMessage({ type: 'hello', body: hello() }, 0);
+    expect(statusOf(store, 0).long).not.toBe('The demo has ended.');
+  });
+
   it('tells why the peer is being waited for', () => {
     const store = new Store();
     store.onConnection({ state: 'open' }, 0);

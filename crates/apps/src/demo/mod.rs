@@ -50,11 +50,17 @@ pub use links::{mobile, wifi};
 pub use report::{EventReport, FramesReport, Report};
 pub use timeline::{Cut, LinkChange, Step, Timeline, TimelineError};
 
-use crate::page::protocol::{Controls, Hello, Mode, PathInfo, Stats};
+use crate::page::protocol::{Controls, Hello, Mode, PathInfo, Request, Stats};
 use crate::page::{PageError, PageRequest, PageServer};
 
 /// Pieces that may arrive between two looks at the receiver: a second of 16 Mbit/s in full packets.
 const ARRIVALS_MAX: usize = 2_048;
+
+/// What the pages are told at the end.
+const ENDED: &str = "The demo has ended.";
+
+/// How long a page may take to be loaded anew.
+const RELOAD: Duration = Duration::from_secs(3);
 
 /// The demo's links may be so many: an association has no more paths.
 pub const LINKS_MAX: usize = 8;
@@ -142,6 +148,15 @@ pub enum News<'a> {
     Second(&'a Snapshot<'a>),
 }
 
+/// How a run of the demo ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was measured.
+    pub report: Report,
+    /// Whether it was stopped, rather than over.
+    pub stopped: bool,
+}
+
 /// How things stand.
 #[derive(Debug)]
 pub struct Snapshot<'a> {
@@ -160,10 +175,7 @@ pub struct Snapshot<'a> {
 pub struct Demo {
     config: DemoConfig,
     clock: Clock,
-    sender: Handle<Sender>,
-    receiver: Handle<Receiver>,
-    links: Links,
-    paths: Vec<FourTuple>,
+    ends: Ends,
     page: Option<PageServer>,
     requests: Option<mpsc::Receiver<PageRequest>>,
 }
@@ -179,19 +191,13 @@ impl Demo {
         }
         config.timeline.check(&config.links)?;
         let clock = Clock::start();
-        // Nobody but this program is spoken to: one seed decides all.
-        let mut rng = Rng::from_u64(config.seed);
-
-        let (receiver, targets) = start_receiver(&config, clock, rng.fork())?;
-        let links = Links::spawn(&config.links, &targets, config.seed)?;
-        let (sender, paths) = start_sender(&config, clock, rng.fork(), &links)?;
-        let mut demo =
-            Self { clock, sender, receiver, links, paths, page: None, requests: None, config };
+        let ends = Ends::start(&config, clock)?;
+        let mut demo = Self { clock, ends, page: None, requests: None, config };
         if let Some(port) = demo.config.page_port {
             let (page, requests) = match PageServer::start(port, clock, demo.hello()).await {
                 Ok(served) => served,
                 Err(error) => {
-                    demo.close().await;
+                    demo.ends.close().await;
                     return Err(error.into());
                 }
             };
@@ -199,7 +205,7 @@ impl Demo {
             demo.page = Some(page);
             demo.requests = Some(requests);
         }
-        demo.sender.with(|sender, now| sender.connect(now, &demo.paths))?;
+        demo.ends.call()?;
         Ok(demo)
     }
 
@@ -209,24 +215,55 @@ impl Demo {
         self.page.as_ref().map(PageServer::url)
     }
 
-    /// Runs until its length is over or `stop` is done, and reports as it goes.
-    pub async fn run(self, stop: impl Future<Output = ()>, tell: impl FnMut(News<'_>)) -> Report {
-        run::run(self, stop, tell).await
+    /// How many pages are open.
+    #[must_use]
+    pub fn pages(&self) -> usize {
+        self.page.as_ref().map_or(0, PageServer::pages)
     }
 
-    /// Ends both ends and the links.
-    async fn close(self) {
-        self.sender.close();
-        self.receiver.close();
-        self.links.close();
-        let ends = [self.sender.closed().await, self.receiver.closed().await];
-        for error in ends.into_iter().chain([self.links.closed().await]).filter_map(Result::err) {
-            tracing::warn!(%error, "the demo did not end in order");
+    /// Runs until its length is over or `stop` is done, and reports as it goes.
+    pub async fn run(
+        &mut self,
+        stop: impl Future<Output = ()>,
+        tell: impl FnMut(News<'_>),
+    ) -> Outcome {
+        let outcome = run::run(self, stop, tell).await;
+        self.ends.close().await;
+        outcome
+    }
+
+    /// Waits until a page asks for it, then starts all but the page anew, to be run again. False:
+    /// no page is open, or `stop` is done.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub async fn start_again(&mut self, stop: impl Future<Output = ()>) -> Result<bool, DemoError> {
+        let (Some(page), Some(requests)) = (&self.page, &mut self.requests) else {
+            return Ok(false);
+        };
+        page.finished(ENDED.to_owned());
+        tokio::select! {
+            () = stop => return Ok(false),
+            () = page.left(RELOAD) => return Ok(false),
+            () = restart_asked(page, requests) => {}
+        }
+        self.ends = Ends::start(&self.config, self.clock)?;
+        page.begin_again(self.hello());
+        page.treatments(treatments::to_page(&self.config.treatments, self.config.latency));
+        self.ends.call()?;
+        Ok(true)
+    }
+
+    /// Tells the pages that the demo has ended, and serves them no more.
+    pub async fn end(self) {
+        if let Some(page) = &self.page {
+            page.say_goodbye(ENDED.to_owned());
+            page.told().await;
         }
     }
 
     fn hello(&self) -> Hello {
-        let names = self.links.names().iter().zip(&self.paths);
+        let names = self.ends.links.names().iter().zip(&self.ends.paths);
         let paths = (1..).zip(names).map(|(id, (name, path))| PathInfo {
             id,
             name: Some(name.clone()),
@@ -247,6 +284,58 @@ impl Demo {
         };
         hello.describe_clip(DEMO_CLIP.header());
         hello
+    }
+}
+
+/// Returns when a page asks for a restart; all else comes too late.
+async fn restart_asked(page: &PageServer, requests: &mut mpsc::Receiver<PageRequest>) {
+    while let Some(asked) = requests.recv().await {
+        match asked.request {
+            Request::Restart => return,
+            Request::PageStats(_) => {}
+            Request::SetLink(_)
+            | Request::SetTreatment(_)
+            | Request::Preset { .. }
+            | Request::SetLatency { .. }
+            | Request::Choose { .. }
+            | Request::Seen { .. } => page.refuse(&asked, ENDED.to_owned()),
+        }
+    }
+    std::future::pending().await
+}
+
+/// Both ends, and what lies between them.
+#[derive(Debug)]
+struct Ends {
+    sender: Handle<Sender>,
+    receiver: Handle<Receiver>,
+    links: Links,
+    paths: Vec<FourTuple>,
+}
+
+impl Ends {
+    fn start(config: &DemoConfig, clock: Clock) -> Result<Self, DemoError> {
+        // Nobody but this program is spoken to: one seed decides all.
+        let mut rng = Rng::from_u64(config.seed);
+        let (receiver, targets) = start_receiver(config, clock, rng.fork())?;
+        let links = Links::spawn(&config.links, &targets, config.seed)?;
+        let (sender, paths) = start_sender(config, clock, rng.fork(), &links)?;
+        Ok(Self { sender, receiver, links, paths })
+    }
+
+    /// Lets the sender call the receiver.
+    fn call(&self) -> Result<(), CallError> {
+        self.sender.with(|sender, now| sender.connect(now, &self.paths)).map(drop)
+    }
+
+    async fn close(&self) {
+        self.sender.close();
+        self.receiver.close();
+        self.links.close();
+        let ends = [self.sender.closed().await, self.receiver.closed().await];
+        for error in ends.into_iter().chain([self.links.closed().await]).filter_map(Result::err) {
+            tracing::warn!(%error, "the demo did not end in order");
+        }
     }
 }
 

@@ -17,8 +17,8 @@ use super::narrator::{Narrator, event};
 use super::report::{EventReport, Report};
 use super::show::Show;
 use super::source::Source;
-use super::timeline::LinkChange;
-use super::{Demo, News, Snapshot, links, measure, treatments};
+use super::timeline::{LinkChange, Timeline};
+use super::{Demo, News, Outcome, Snapshot, links, measure, treatments};
 use crate::page::PageRequest;
 use crate::page::protocol::{
     self as page, EventKind, FrameCounts, LevelStats, NewEvent, Request, SetLink, Severity, Stats,
@@ -41,18 +41,23 @@ const EVENTS_KEPT: usize = 1_000;
 
 /// Runs the demo until its length is over or `stop` is done.
 pub(super) async fn run(
-    mut demo: Demo,
+    demo: &mut Demo,
     stop: impl Future<Output = ()>,
     tell: impl FnMut(News<'_>),
-) -> Report {
-    let (sender, receiver, clock) = (demo.sender.clone(), demo.receiver.clone(), demo.clock);
+) -> Outcome {
+    let (sender, receiver, clock) =
+        (demo.ends.sender.clone(), demo.ends.receiver.clone(), demo.clock);
     let mut requests = demo.requests.take();
     let mut stage = Stage::new(demo, tell);
     let mut stop = std::pin::pin!(stop);
+    let mut stopped = false;
     while !stage.is_over() {
         let wake = Instant::from_std(clock.instant(stage.next_wake()));
         tokio::select! {
-            () = &mut stop, if stage.closing.is_none() => stage.begin_closing(),
+            () = &mut stop, if stage.closing.is_none() => {
+                stopped = true;
+                stage.begin_closing();
+            }
             Some(event) = sender.next_event() => stage.on_event(event),
             // The receiver's events are about the same association, and about media being due.
             Some(_) = receiver.next_event() => {}
@@ -63,7 +68,8 @@ pub(super) async fn run(
     }
     let report = stage.report();
     stage.say_goodbye().await;
-    report
+    demo.requests = requests;
+    Outcome { report, stopped }
 }
 
 /// Never, if no page is served.
@@ -75,9 +81,11 @@ async fn next_request(requests: &mut Option<mpsc::Receiver<PageRequest>>) -> Opt
 }
 
 /// The demo while it runs.
-struct Stage<F> {
-    demo: Demo,
+struct Stage<'a, F> {
+    demo: &'a Demo,
     tell: F,
+    /// What is still to happen to the links.
+    timeline: Timeline,
     /// Since the ends are connected.
     source: Option<Source>,
     show: Show,
@@ -93,11 +101,12 @@ struct Stage<F> {
     closing: Option<Time>,
 }
 
-impl<F: FnMut(News<'_>)> Stage<F> {
-    fn new(demo: Demo, tell: F) -> Self {
+impl<'a, F: FnMut(News<'_>)> Stage<'a, F> {
+    fn new(demo: &'a Demo, tell: F) -> Self {
         let now = demo.clock.now();
         Self {
             tell,
+            timeline: demo.config.timeline.clone(),
             source: None,
             show: Show::new(DEMO_CLIP.header(), &DEMO_SCORES),
             narrator: Narrator::new(&demo.config.links),
@@ -114,15 +123,19 @@ impl<F: FnMut(News<'_>)> Stage<F> {
     /// Whether all that was sent is played, or has taken too long.
     fn is_over(&self) -> bool {
         let Some(deadline) = self.closing else { return false };
-        let waits =
-            self.demo.receiver.with(|receiver, _| self.show.next_at(receiver, self.last_picture()));
+        let waits = self
+            .demo
+            .ends
+            .receiver
+            .with(|receiver, _| self.show.next_at(receiver, self.last_picture()));
         waits.is_none() || self.now() >= deadline
     }
 
     fn next_wake(&mut self) -> Time {
         let last = self.last_picture();
-        let picture_at = self.demo.receiver.with(|receiver, _| self.show.next_at(receiver, last));
-        let step_at = self.demo.config.timeline.next_at();
+        let picture_at =
+            self.demo.ends.receiver.with(|receiver, _| self.show.next_at(receiver, last));
+        let step_at = self.timeline.next_at();
         let source = self.source.as_mut();
         let step_at = source.as_ref().zip(step_at).map(|(source, at)| source.started() + at);
         let unit_at = source.and_then(Source::next_at);
@@ -135,7 +148,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
         let now = self.now();
         self.feed(now);
         self.play();
-        while let Some(change) = self.demo.config.timeline.pop(self.elapsed(now)) {
+        while let Some(change) = self.timeline.pop(self.elapsed(now)) {
             self.change_link(now, &change);
         }
         if self.call_at.is_some_and(|at| at <= now) {
@@ -151,7 +164,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
     fn feed(&mut self, now: Time) {
         let Some(source) = &mut self.source else { return };
         while let Some(unit) = source.pop(now) {
-            self.demo.sender.with(|sender, now| {
+            self.demo.ends.sender.with(|sender, now| {
                 if let Err(error) = sender.push_unit(now, &unit) {
                     tracing::error!(%error, "a unit of the clip was not taken");
                 }
@@ -165,7 +178,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
     fn play(&mut self) {
         let last = self.last_picture();
         let show = &mut self.show;
-        let units = self.demo.receiver.with(|receiver, now| show.take(receiver, now, last));
+        let units = self.demo.ends.receiver.with(|receiver, now| show.take(receiver, now, last));
         let Some(page) = &self.demo.page else { return };
         for unit in &units {
             page.media(unit);
@@ -182,8 +195,8 @@ impl<F: FnMut(News<'_>)> Stage<F> {
     }
 
     fn call(&mut self) {
-        let paths = self.demo.paths.clone();
-        if let Err(error) = self.demo.sender.with(|sender, now| sender.connect(now, &paths)) {
+        let paths = self.demo.ends.paths.clone();
+        if let Err(error) = self.demo.ends.sender.with(|sender, now| sender.connect(now, &paths)) {
             tracing::error!(%error, "the receiver cannot be called");
         }
     }
@@ -219,7 +232,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
 
     /// What the network carries at the moment.
     fn carried(&self) -> Option<Rate> {
-        let stats = self.demo.sender.with(|sender, _| sender.stats());
+        let stats = self.demo.ends.sender.with(|sender, _| sender.stats());
         Some(stats.connection?.rate?.carries)
     }
 
@@ -258,6 +271,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
             Request::Choose { .. } | Request::Seen { .. } => {
                 Err("There are no channels here.".to_owned())
             }
+            Request::Restart => Err("The demo runs already.".to_owned()),
             Request::PageStats(stats) => {
                 tracing::debug!(?stats, "page");
                 Ok(())
@@ -271,7 +285,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
     fn set_link(&mut self, set: &SetLink) -> Result<(), String> {
         let now = self.now();
         let index = set.path.checked_sub(1).and_then(|index| usize::try_from(index).ok());
-        let stats = self.demo.links.stats();
+        let stats = self.demo.ends.links.stats();
         let Some(link) = index.and_then(|index| stats.get(index)) else {
             return Err(format!("Path {} has no link of its own here.", set.path));
         };
@@ -282,7 +296,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
     }
 
     fn change_link(&mut self, now: Time, change: &LinkChange) {
-        if let Err(error) = self.demo.links.change(change) {
+        if let Err(error) = self.demo.ends.links.change(change) {
             tracing::error!(%error, "a link was not changed");
             return;
         }
@@ -308,7 +322,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
         let set = |sender: &mut anabranch_session::Sender, now| {
             sender.set_treatment(now, class, treatment)
         };
-        self.demo.sender.with(set).map_err(|error| error.to_string())?;
+        self.demo.ends.sender.with(set).map_err(|error| error.to_string())?;
         let name = treatments::class_name(&wanted.class).unwrap_or_default();
         let order = if treatment.ordered { "ordered" } else { "in any order" };
         self.tell_treatments(format!(
@@ -320,13 +334,13 @@ impl<F: FnMut(News<'_>)> Stage<F> {
 
     fn set_preset(&mut self, preset: page::Preset) {
         let preset = treatments::preset_from_page(preset);
-        self.demo.sender.with(|sender, now| sender.set_treatments(now, preset.table()));
+        self.demo.ends.sender.with(|sender, now| sender.set_treatments(now, preset.table()));
         self.tell_treatments(format!("Treatments: from now on {preset}, {}.", preset.purpose()));
     }
 
     fn tell_treatments(&mut self, text: String) {
         if let Some(page) = &self.demo.page {
-            let table = self.demo.sender.with(|sender, _| *sender.treatments());
+            let table = self.demo.ends.sender.with(|sender, _| *sender.treatments());
             page.treatments(treatments::to_page(&table, self.demo.config.latency));
         }
         self.tell_event(event(Severity::Info, EventKind::TreatmentChanged, None, text));
@@ -344,9 +358,9 @@ impl<F: FnMut(News<'_>)> Stage<F> {
     }
 
     fn tell_stats(&mut self, now: Time) {
-        let sender = self.demo.sender.with(|sender, _| sender.stats());
+        let sender = self.demo.ends.sender.with(|sender, _| sender.stats());
         let abandoned = measure::abandoned(&sender);
-        for event in self.narrator.gathered(now, &self.demo.links.stats(), &abandoned) {
+        for event in self.narrator.gathered(now, &self.demo.ends.links.stats(), &abandoned) {
             self.tell_event(event);
         }
         let stats = self.stats();
@@ -366,15 +380,15 @@ impl<F: FnMut(News<'_>)> Stage<F> {
     }
 
     fn stats(&self) -> Stats {
-        let sender = self.demo.sender.with(|sender, _| sender.stats());
+        let sender = self.demo.ends.sender.with(|sender, _| sender.stats());
         let (receiver, latency) =
-            self.demo.receiver.with(|receiver, _| (receiver.stats(), receiver.latency()));
+            self.demo.ends.receiver.with(|receiver, _| (receiver.stats(), receiver.latency()));
         let frames = self.show.frames();
         let connection = sender.connection.as_ref();
         let advice = connection.and_then(|connection| advise(&Measures::of(connection)));
         Stats {
             now_us: 0,
-            paths: measure::paths(connection, &self.demo.links.stats()),
+            paths: measure::paths(connection, &self.demo.ends.links.stats()),
             layers: measure::layers(&sender, &receiver),
             levels: LevelStats::of(receiver.connection.as_ref()),
             frames: FrameCounts { shown: frames.shown, late: frames.late, lost: frames.lost },
@@ -387,7 +401,7 @@ impl<F: FnMut(News<'_>)> Stage<F> {
 
     fn report(&mut self) -> Report {
         let now = self.now();
-        let preset = self.demo.sender.with(|sender, _| sender.treatments().preset());
+        let preset = self.demo.ends.sender.with(|sender, _| sender.treatments().preset());
         let Stats { paths, layers, latency_ms, .. } = self.stats();
         let (psnr_y_db, psnr_y_full_db) = self.show.psnr_y_db();
         let sent_until = self.source.as_ref().and_then(Source::last_picture).unwrap_or(now);
@@ -409,10 +423,10 @@ impl<F: FnMut(News<'_>)> Stage<F> {
         }
     }
 
-    /// Ends the session in order, and tells the pages.
-    async fn say_goodbye(mut self) {
-        self.demo.sender.with(anabranch_session::Sender::finish);
-        let sender = self.demo.sender.clone();
+    /// Ends the session in order.
+    async fn say_goodbye(&self) {
+        self.demo.ends.sender.with(anabranch_session::Sender::finish);
+        let sender = &self.demo.ends.sender;
         let ended = async {
             while let Some(event) = sender.next_event().await {
                 if matches!(event, Event::Disconnected(_)) {
@@ -422,11 +436,6 @@ impl<F: FnMut(News<'_>)> Stage<F> {
         };
         // A receiver that all links are cut to cannot say goodbye.
         let _in_time = timeout(GOODBYE, ended).await;
-        if let Some(page) = self.demo.page.take() {
-            page.say_goodbye("The demo has ended.".to_owned());
-            page.told().await;
-        }
-        self.demo.close().await;
     }
 
     fn last_picture(&self) -> Option<Time> {

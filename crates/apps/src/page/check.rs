@@ -18,7 +18,7 @@ pub(super) enum RequestError {
     NotJson { reason: String },
     #[error(
         "There is no request {}; there are set_link, set_treatment, preset, set_latency, choose, \
-         seen and page_stats.",
+         seen, restart and page_stats.",
         .kind.as_deref().unwrap_or("without a type")
     )]
     UnknownType { kind: Option<String> },
@@ -30,6 +30,8 @@ pub(super) enum RequestError {
     UnknownClass { class: String, known: Vec<String> },
     #[error("The {what} cannot be changed here.")]
     Fixed { what: &'static str },
+    #[error("Nothing has finished here that could be started again.")]
+    NotFinished,
     #[error("{value} is out of range: the {what} is {} to {}.", .range.0, .range.1)]
     OutOfRange { what: &'static str, value: f64, range: Range },
 }
@@ -45,14 +47,23 @@ impl RequestError {
             Self::UnknownPath { .. }
             | Self::UnknownClass { .. }
             | Self::Fixed { .. }
+            | Self::NotFinished
             | Self::OutOfRange { .. } => false,
         }
     }
 }
 
 /// The request's type, if it has one that is known.
-const TYPES: [&str; 7] =
-    ["set_link", "set_treatment", "preset", "set_latency", "choose", "seen", "page_stats"];
+const TYPES: [&str; 8] = [
+    "set_link",
+    "set_treatment",
+    "preset",
+    "set_latency",
+    "choose",
+    "seen",
+    "restart",
+    "page_stats",
+];
 
 /// Reads a request. An error comes with the request's type.
 pub(super) fn parse(text: &str) -> Result<Request, (Option<String>, RequestError)> {
@@ -68,7 +79,7 @@ pub(super) fn parse(text: &str) -> Result<Request, (Option<String>, RequestError
     })
 }
 
-/// Whether what a request asks for exists and is within the ranges that the page was told.
+/// Whether what a request names exists and is within the ranges that the page was told.
 pub(super) fn check(request: &Request, hello: &Hello, paths: &[u32]) -> Result<(), RequestError> {
     let controls = &hello.controls;
     match request {
@@ -110,6 +121,7 @@ pub(super) fn check(request: &Request, hello: &Hello, paths: &[u32]) -> Result<(
         Request::Preset { .. }
         | Request::Choose { .. }
         | Request::Seen { .. }
+        | Request::Restart
         | Request::PageStats(_) => Ok(()),
     }
 }
@@ -123,6 +135,7 @@ pub(super) const fn type_of(request: &Request) -> &'static str {
         Request::SetLatency { .. } => "set_latency",
         Request::Choose { .. } => "choose",
         Request::Seen { .. } => "seen",
+        Request::Restart => "restart",
         Request::PageStats(_) => "page_stats",
     }
 }

@@ -35,8 +35,9 @@ struct State {
     next_event: u64,
     treatments: Option<Treatments>,
     guide: Guide,
-    /// The last [`ProgramMessage::Reconnecting`], as long as it is true.
-    reconnecting: Option<String>,
+    /// The last [`ProgramMessage::Reconnecting`] or [`ProgramMessage::Finished`], as long as it is
+    /// true.
+    interruption: Option<ProgramMessage>,
     ended: Option<String>,
     members: BTreeMap<PageId, (PageQueue, Arc<Notify>)>,
     next_page: u64,
@@ -52,7 +53,7 @@ impl Hub {
             next_event: 1,
             treatments: None,
             guide: Guide::default(),
-            reconnecting: None,
+            interruption: None,
             ended: None,
             members: BTreeMap::new(),
             next_page: 1,
@@ -68,7 +69,7 @@ impl Hub {
         let mut state = self.state();
         state.paths = path_ids(&hello);
         state.hello = hello;
-        state.reconnecting = None;
+        state.interruption = None;
         let hello = state.hello_text();
         let events = state.event_texts();
         let treatments = state.treatments_text();
@@ -77,6 +78,10 @@ impl Hub {
             events.iter().for_each(|text| queue.push_text(text.clone()));
             treatments.iter().for_each(|text| queue.push_text(text.clone()));
         });
+    }
+
+    pub(super) fn forget_events(&self) {
+        self.state().events.clear();
     }
 
     pub(super) fn update(&self, change: impl FnOnce(&mut Hello)) {
@@ -135,14 +140,22 @@ impl Hub {
     }
 
     pub(super) fn reconnecting(&self, in_s: f64, why: String) {
-        let text = ProgramMessage::Reconnecting { in_s, why }.to_json();
+        self.interrupt(ProgramMessage::Reconnecting { in_s, why });
+    }
+
+    pub(super) fn finished(&self, text: String) {
+        self.interrupt(ProgramMessage::Finished { text });
+    }
+
+    fn interrupt(&self, by: ProgramMessage) {
+        let text = by.to_json();
         let mut state = self.state();
-        state.reconnecting = Some(text.clone());
+        state.interruption = Some(by);
         state.for_each(|queue| queue.push_text(text.clone()));
     }
 
     pub(super) fn reconnected(&self) {
-        self.state().reconnecting = None;
+        self.state().interruption = None;
     }
 
     pub(super) fn media(&self, unit: &AccessUnit) {
@@ -165,6 +178,10 @@ impl Hub {
 
     pub(super) fn check(&self, request: &Request) -> Result<(), RequestError> {
         let state = self.state();
+        let is_finished = matches!(state.interruption, Some(ProgramMessage::Finished { .. }));
+        if matches!(request, Request::Restart) && !is_finished {
+            return Err(RequestError::NotFinished);
+        }
         check::check(request, &state.hello, &state.paths)
     }
 
@@ -185,7 +202,7 @@ impl Hub {
         state.event_texts().into_iter().for_each(|text| queue.push_text(text));
         state.guide.channels_text().into_iter().for_each(|text| queue.push_channels(text));
         state.guide.texts().into_iter().for_each(|text| queue.push_text(text));
-        let texts = [state.treatments_text(), state.reconnecting.clone()];
+        let texts = [state.treatments_text(), state.interruption_text()];
         texts.into_iter().flatten().for_each(|text| queue.push_text(text));
         if let Some(ended) = &state.ended {
             queue.end(ended.clone());
@@ -233,6 +250,10 @@ impl State {
 
     fn event_texts(&self) -> Vec<String> {
         self.events.iter().map(|event| ProgramMessage::Event(event.clone()).to_json()).collect()
+    }
+
+    fn interruption_text(&self) -> Option<String> {
+        self.interruption.as_ref().map(ProgramMessage::to_json)
     }
 
     fn treatments_text(&self) -> Option<String> {

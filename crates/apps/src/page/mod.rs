@@ -174,6 +174,30 @@ impl PageServer {
         self.hub.reconnected();
     }
 
+    /// Tells that what was shown is over, and starts anew when a page asks for it, until
+    /// [`begin_again`](Self::begin_again).
+    pub fn finished(&self, text: String) {
+        self.hub.finished(text);
+    }
+
+    /// Begins anew with this, as [`hello`](Self::hello) does; no event from before is told again.
+    pub fn begin_again(&self, hello: Hello) {
+        self.hub.forget_events();
+        self.hub.set_hello(hello);
+    }
+
+    /// Waits until no page is open, and none was opened anew for `grace`: a page that is reloaded
+    /// is not open for a moment.
+    pub async fn left(&self, grace: Duration) {
+        let mut pages = self.hub.pages();
+        // The hub, which sends them, lives as long as this server.
+        while pages.wait_for(|pages| *pages == 0).await.is_ok() {
+            if timeout(grace, pages.wait_for(|pages| *pages > 0)).await.is_err() {
+                return;
+            }
+        }
+    }
+
     /// Shows a picture or plays a frame of sound.
     pub fn media(&self, unit: &AccessUnit) {
         self.hub.media(unit);

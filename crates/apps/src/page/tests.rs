@@ -244,6 +244,57 @@ async fn a_page_that_comes_later_knows_the_channels_and_what_is_urgent() {
 }
 
 #[tokio::test]
+async fn what_has_finished_is_started_again_by_a_page_and_nothing_else_is() {
+    let (server, mut requests) = start().await;
+    let mut page = open(&server).await;
+    next_of(&mut page, "hello").await;
+    let restart = || Message::text(r#"{ "type": "restart" }"#);
+    page.send(restart()).await.unwrap();
+    let refused = next_of(&mut page, "error").await;
+    assert_eq!(refused["text"], "Nothing has finished here that could be started again.");
+
+    server.event(event("The link of wifi was cut."));
+    server.finished("The demo has ended.".to_owned());
+    next_of(&mut page, "event").await;
+    assert_eq!(next_of(&mut page, "finished").await["text"], "The demo has ended.");
+    let mut later = open(&server).await;
+    for kind in ["hello", "event", "finished"] {
+        next_of(&mut later, kind).await;
+    }
+    later.send(restart()).await.unwrap();
+    assert_eq!(requests.recv().await.unwrap().request, Request::Restart);
+
+    server.begin_again(demo_hello());
+    server.event(event("It begins."));
+    for page in [&mut page, &mut later] {
+        next_of(page, "hello").await;
+        assert_eq!(next_of(page, "event").await["text"], "It begins.", "and none from before");
+    }
+    page.send(restart()).await.unwrap();
+    next_of(&mut page, "error").await;
+}
+
+#[tokio::test]
+async fn a_page_that_is_loaded_anew_has_not_left() {
+    let (server, _requests) = start().await;
+    let page = open(&server).await;
+    let reload = async {
+        drop(page);
+        server.hub.pages().wait_for(|pages| *pages == 0).await.unwrap();
+        open(&server).await
+    };
+    let left = server.left(PATIENCE);
+    tokio::pin!(left);
+    let page = tokio::select! {
+        () = &mut left => panic!("a page is open"),
+        page = reload => page,
+    };
+    assert!(timeout(Duration::from_millis(50), &mut left).await.is_err());
+    drop(page);
+    timeout(PATIENCE, server.left(Duration::ZERO)).await.expect("no page is open");
+}
+
+#[tokio::test]
 async fn requests_arrive_checked_and_refusals_go_to_who_asked() {
     let (server, mut requests) = start().await;
     let (mut one, mut other) = (open(&server).await, open(&server).await);

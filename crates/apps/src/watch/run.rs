@@ -258,7 +258,8 @@ impl Run<'_, '_> {
             Request::SetLink(_)
             | Request::SetTreatment(_)
             | Request::Preset { .. }
-            | Request::SetLatency { .. } => {}
+            | Request::SetLatency { .. }
+            | Request::Restart => {}
         }
     }
 

@@ -6,7 +6,7 @@ mod progress;
 use std::path::Path;
 use std::time::Duration;
 
-use anabranch_apps::demo::{self, Cut, DemoConfig, DemoError, News, Timeline};
+use anabranch_apps::demo::{self, Cut, DemoConfig, DemoError, News, Outcome, Timeline};
 use anabranch_driver::Recording;
 use anabranch_netsim::Scenario;
 use anabranch_netsim::settings::LinkSettings;
@@ -35,6 +35,9 @@ const HANDOFFS: &str = "handoffs";
 ///
 /// The page's address is printed on a line of its own; there one cuts networks, changes them and
 /// the treatment of each layer, and sees what comes of it. Ctrl-C ends the demo with a table.
+///
+/// A demo whose time is over can be started again on its page, as long as one is open, unless the
+/// run is written to a file (--json, --trace, --capture): such a file holds one run.
 #[derive(Debug, Args)]
 pub(crate) struct Demo {
     /// No page: prints how it goes, and a table at the end.
@@ -88,24 +91,33 @@ impl Demo {
         let mut files = self.recording.open()?;
         config.recording = files.recording();
         let mut progress = Progress::new(json.as_ref().is_some_and(JsonFile::is_stdout));
-        let demo = demo::Demo::start(config).await.map_err(failure)?;
+        let Recording { capture, trace } = &config.recording;
+        let is_kept = json.is_some() || capture.is_some() || trace.is_some();
+        let mut demo = demo::Demo::start(config).await.map_err(failure)?;
         if let Some(url) = demo.url() {
             progress.line("The page, with the controls, is at")?;
             progress.line(url)?;
             progress.line("Ctrl-C ends the demo.")?;
         }
-        let tell = |news: News<'_>| match news {
-            News::Event { elapsed, text } => progress.event(elapsed, text),
-            News::Second(snapshot) => {
-                if let Some(text) = files.trouble() {
-                    progress.event(snapshot.elapsed, &text);
+        let mut stop = std::pin::pin!(interrupted());
+        let report = loop {
+            let tell = |news: News<'_>| match news {
+                News::Event { elapsed, text } => progress.event(elapsed, text),
+                News::Second(snapshot) => {
+                    if let Some(text) = files.trouble() {
+                        progress.event(snapshot.elapsed, &text);
+                    }
+                    progress.second(snapshot);
                 }
-                progress.second(snapshot);
+            };
+            let Outcome { report, stopped } = demo.run(stop.as_mut(), tell).await;
+            progress.end();
+            progress.line(&format!("\n{report}"))?;
+            if stopped || is_kept || !again(&mut demo, stop.as_mut(), &mut progress).await? {
+                break report;
             }
         };
-        let report = demo.run(interrupted(), tell).await;
-        progress.end();
-        progress.line(&format!("\n{report}"))?;
+        demo.end().await;
         for (_, text) in files.finish() {
             progress.line(&text)?;
         }
@@ -162,6 +174,19 @@ impl Demo {
             }
         }
     }
+}
+
+/// Starts the demo again when a page asks for it; false if none will.
+async fn again(
+    demo: &mut demo::Demo,
+    stop: impl Future<Output = ()>,
+    progress: &mut Progress,
+) -> Result<bool, Failure> {
+    if demo.pages() == 0 {
+        return Ok(false);
+    }
+    progress.line("The page can start the demo again. Ctrl-C ends the program.")?;
+    demo.start_again(stop).await.map_err(failure)
 }
 
 fn failure(error: DemoError) -> Failure {

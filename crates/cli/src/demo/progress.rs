@@ -59,8 +59,9 @@ impl Progress {
         let _unheard = self.write(&text);
     }
 
-    /// Nothing more is replaced.
+    /// A run is over: nothing of it is replaced, and the next begins from zero.
     pub(super) fn end(&mut self) {
+        self.before = (Duration::ZERO, Vec::new());
         if std::mem::take(&mut self.stands) {
             let _unheard = self.write("\n");
         }

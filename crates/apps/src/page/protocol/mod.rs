@@ -69,6 +69,11 @@ pub enum ProgramMessage {
         /// Why, in words.
         why: String,
     },
+    /// The stream is over, and starts anew, with another hello, when a page asks for it.
+    Finished {
+        /// What is over, in words.
+        text: String,
+    },
     /// The stream is over. The last message.
     Ended {
         /// How it ended, in words.
@@ -120,9 +125,10 @@ mod tests {
 
     #[test]
     fn messages_of_the_program_are_those_of_the_document() {
-        let about_all = ["hello", "stats", "event", "treatments", "error", "reconnecting", "ended"];
+        let about_all = ["hello", "stats", "event", "treatments", "error"];
+        let about_ends = ["reconnecting", "finished", "ended"];
         let about_channels = ["channels", "tuned", "urgent", "over"];
-        for name in about_all.into_iter().chain(about_channels) {
+        for name in about_all.into_iter().chain(about_ends).chain(about_channels) {
             assert_round_trip::<ProgramMessage>(&format!("{name}.json"));
         }
     }
@@ -130,7 +136,7 @@ mod tests {
     #[test]
     fn requests_of_the_page_are_those_of_the_document() {
         let about_all = ["set_link", "set_treatment", "preset", "set_latency", "page_stats"];
-        for name in about_all.into_iter().chain(["choose", "seen"]) {
+        for name in about_all.into_iter().chain(["choose", "seen", "restart"]) {
             assert_round_trip::<Request>(&format!("{name}.json"));
         }
     }

@@ -32,6 +32,8 @@ pub enum Request {
         /// Which.
         id: u32,
     },
+    /// Start what has finished once more.
+    Restart,
     /// What was really decoded and displayed.
     PageStats(PageStats),
 }
