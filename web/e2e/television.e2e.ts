@@ -241,6 +241,16 @@ describe('the television page', () => {
       return heard.some(({ type }) => type === 'latency');
     });
   });
+
+  it('says how late it is while that is more than was chosen, and comes back', async () => {
+    visit = await TelevisionVisit.start();
+    await visit.untilPlays(1);
+    await visit.page.keyboard.press('i');
+    await visit.until(async () => (await visit.figure('behind')) > 270);
+    await visit.get('latency').selectOption('150');
+    await visit.untilText('behind-now', / now$/);
+    await visit.get('behind-now').waitFor({ state: 'detached' });
+  });
 });
 
 describe('the television page looks', () => {

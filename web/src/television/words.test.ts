@@ -4,7 +4,7 @@ import type { Asked, Reception } from '../channels/words';
 import { sentence } from '../common/sentences';
 import type { Channel } from '../protocol/channel';
 import type { ConnectionState } from '../rtc/connection';
-import { bannerOf } from './words';
+import { bannerOf, excessWords } from './words';
 
 const OPEN = { state: 'open' } as const;
 const PLAYING = { state: 'playing' } as const;
@@ -58,6 +58,15 @@ describe('the words over the picture', () => {
       isWait: false,
       link: '/ch/3.ts',
     });
+  });
+});
+
+describe('the delay', () => {
+  it('that is more than was chosen is said', () => {
+    expect(excessWords(null, 300)).toBeNull();
+    expect(excessWords(390, 300)).toBeNull();
+    expect(excessWords(604, 300)).toBe('600 ms now');
+    expect(excessWords(1_240, 300)).toBe('1.2 s now');
   });
 });
 

@@ -34,6 +34,19 @@ export function bannerOf(
       });
 }
 
+/** Behind live beyond the chosen delay by less is the delay, as far as a person can tell. */
+const EXCESS_MS = 100;
+
+/** How far behind live it is, where that is more than was chosen; null: it is not. */
+export function excessWords(behindMs: number | null, chosenMs: number): string | null {
+  if (behindMs === null || behindMs < chosenMs + EXCESS_MS) {
+    return null;
+  }
+  return behindMs < 1_000
+    ? `${Math.round(behindMs / 10) * 10} ms now`
+    : `${(behindMs / 1_000).toFixed(1)} s now`;
+}
+
 /** The state of the connection in a word or two. */
 export function connectionWord({ state }: ConnectionState): string {
   switch (state) {

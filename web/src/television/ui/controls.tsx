@@ -3,6 +3,7 @@ import { FullScreenIcon, OverlayIcon, SoundIcon, StepIcon } from '../../common/i
 import { nowMs } from '../../media/now';
 import { toggleFullScreen } from '../../ui/full-screen';
 import { LATENCIES, latencyMs, volume } from '../state/settings';
+import { excessWords } from '../words';
 import { useSession } from './context';
 import { areFiguresOn, toggleFigures } from './figures';
 
@@ -116,6 +117,7 @@ function Sound() {
 
 function Latency() {
   const session = useSession();
+  const excess = excessWords(session.store.report.value?.behindMs ?? null, latencyMs.value);
   return (
     <label class="latency-choice" title="How far behind live, at most">
       <span>Delay</span>
@@ -130,6 +132,11 @@ function Latency() {
           </option>
         ))}
       </select>
+      {excess !== null && (
+        <b title="The network was late: it comes back slowly" data-testid="behind-now">
+          {excess}
+        </b>
+      )}
     </label>
   );
 }
