@@ -10,10 +10,12 @@ use anabranch_sansio::{TraceRecord, TraceValue};
 const RECORD_SEPARATOR: u8 = 0x1e;
 
 /// Where our names of events are explained.
-const SCHEMAS: [&str; 3] = [
+const SCHEMAS: [&str; 5] = [
     "urn:anabranch:qlog:events:sctp",
+    "urn:anabranch:qlog:events:dccp",
     "urn:anabranch:qlog:events:media",
     "urn:anabranch:qlog:events:television",
+    "urn:anabranch:qlog:events:link",
 ];
 
 /// What machines did and why, as a file. `docs/trace.md` lists the records.
@@ -65,9 +67,11 @@ impl fmt::Display for Head<'_> {
         if let Some(began) = self.began {
             write!(f, ",\"wall_clock_time\":{}", Text(began))?;
         }
-        let [sctp, media, television] = SCHEMAS.map(Text);
-        f.write_str("}},\"vantage_point\":{\"type\":\"unknown\"},")?;
-        write!(f, "\"event_schemas\":[{sctp},{media},{television}]}}}}")
+        f.write_str("}},\"vantage_point\":{\"type\":\"unknown\"},\"event_schemas\":[")?;
+        for (nth, schema) in SCHEMAS.into_iter().enumerate() {
+            write!(f, "{}{}", if nth > 0 { "," } else { "" }, Text(schema))?;
+        }
+        f.write_str("]}}")
     }
 }
 

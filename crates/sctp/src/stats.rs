@@ -22,7 +22,8 @@ pub struct AssociationStats {
     pub duplicates_received: u64,
     /// DATA chunks dropped because the receive buffer was full.
     pub dropped_no_room: u64,
-    /// Whole messages received.
+    /// Whole messages received. One that [made way](LevelStats::dropped) for what matters more
+    /// counts again when it comes again.
     pub messages_received: u64,
     /// Payload bytes of those.
     pub bytes_received: u64,

@@ -252,8 +252,8 @@ impl DeliveryQueue {
         self.revocable.forget_through(cumulative);
     }
 
-    /// Drops what matters least of what makes way for a chunk; its TSNs and its length.
-    pub(super) fn drop_least(&mut self, claim: Claim) -> Option<(TsnSpan, usize)> {
+    /// Drops what matters least of what makes way for a chunk; its TSNs.
+    pub(super) fn drop_least(&mut self, claim: Claim) -> Option<TsnSpan> {
         loop {
             let (level, Kept { span, at }) = self.revocable.take_least(claim)?;
             let dropped = match at {
@@ -264,10 +264,9 @@ impl DeliveryQueue {
             };
             // What was read meanwhile, or can be, is listed still.
             let Some(message) = dropped else { continue };
-            let len = message.payload.len();
-            self.held.remove(len);
+            self.held.remove(message.payload.len());
             self.ready.note_dropped(level);
-            return Some((span, len));
+            return Some(span);
         }
     }
 

@@ -234,12 +234,10 @@ impl Receiver {
         self.delivery.keep_through(self.tracker.cumulative());
         let claim = if fills_gap { Claim::Gap { sequence } } else { Claim::Level(data.level) };
         while !self.has_room_for(data.payload.len(), reserve) {
-            let Some((TsnSpan { first, last }, len)) = self.delivery.drop_least(claim) else {
+            let Some(TsnSpan { first, last }) = self.delivery.drop_least(claim) else {
                 return false;
             };
             self.tracker.renege(first, last);
-            self.stats.messages -= 1;
-            self.stats.bytes -= len as u64;
         }
         true
     }
