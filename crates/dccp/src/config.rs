@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::endpoint::Encapsulation;
+use crate::encapsulation::Encapsulation;
 use crate::tfrc::PacketSize;
 
 const IPV4_LEN: usize = 20;

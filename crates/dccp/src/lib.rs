@@ -53,6 +53,7 @@ mod bundle;
 mod ccid;
 mod config;
 mod connection;
+mod encapsulation;
 mod endpoint;
 mod error;
 mod event;
@@ -71,7 +72,8 @@ pub use bundle::{
 };
 pub use config::{Ccid, Config};
 pub use connection::Connection;
-pub use endpoint::{ConnectionId, Encapsulation, Endpoint, EndpointConfig};
+pub use encapsulation::Encapsulation;
+pub use endpoint::{ConnectionId, Endpoint, EndpointConfig};
 pub use error::{ConnectError, SendError};
 pub use event::{CloseReason, Event};
 pub use multipath::{

@@ -4,18 +4,14 @@ mod abort;
 mod address;
 mod asconf;
 mod authentication;
-mod cause_code;
-mod display;
 mod handshake;
 mod stream;
 mod unrecognized;
 
 use std::fmt;
 
-pub use cause_code::CauseCode;
-
 use crate::tlv::{self, Tlv};
-use crate::{DecodeError, HmacIdentifier, Items, ParameterType, StreamId, Tsn};
+use crate::{CauseCode, DecodeError, HmacIdentifier, Items, ParameterType, StreamId, Tsn};
 
 /// An error cause of any code. Displays in plain words.
 ///

@@ -2,10 +2,11 @@
 
 use crc_fast::{CrcAlgorithm, Digest, crc32_iscsi};
 
-use crate::CommonHeader;
-
-/// Where the checksum stands in a packet.
+/// Where the checksum, the last field of the common header, stands in a packet.
 const OFFSET: usize = 8;
+
+/// Bytes of the common header (RFC 9260 section 3.1).
+const HEADER_LEN: usize = OFFSET + 4;
 
 /// The bytes of the checksum of `packet`, whose checksum field is zero.
 pub(crate) fn compute(packet: &[u8]) -> [u8; 4] {
@@ -15,7 +16,7 @@ pub(crate) fn compute(packet: &[u8]) -> [u8; 4] {
 }
 
 /// The bytes of the checksum of a received packet, whatever its checksum field holds.
-pub(crate) fn recompute(header: &[u8; CommonHeader::LEN], chunks: &[u8]) -> [u8; 4] {
+pub(crate) fn recompute(header: &[u8; HEADER_LEN], chunks: &[u8]) -> [u8; 4] {
     // RFC 9260 section 6.8: "Replace the 32 bits of the checksum field in the received SCTP
     // packet with 0 and calculate a CRC32c checksum value of the whole received packet."
     let mut header = *header;

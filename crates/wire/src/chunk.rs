@@ -4,7 +4,6 @@ mod abort;
 mod asconf;
 mod asconf_ack;
 mod auth;
-mod chunk_type;
 mod cookie_ack;
 mod cookie_echo;
 mod cwr;
@@ -31,7 +30,6 @@ pub use abort::Abort;
 pub use asconf::Asconf;
 pub use asconf_ack::AsconfAck;
 pub use auth::Auth;
-pub use chunk_type::ChunkType;
 pub use cookie_ack::CookieAck;
 pub use cookie_echo::CookieEcho;
 pub use cwr::Cwr;
@@ -54,7 +52,7 @@ pub use shutdown_ack::ShutdownAck;
 pub use shutdown_complete::ShutdownComplete;
 pub use unknown::UnknownChunk;
 
-use crate::{DecodeError, Tsn, tlv};
+use crate::{ChunkType, DecodeError, Tsn, tlv};
 
 /// The type, flags and length of a chunk.
 pub(crate) const HEADER_LEN: usize = 4;

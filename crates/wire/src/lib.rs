@@ -37,8 +37,10 @@
 //! ```
 
 mod cause;
+mod cause_display;
 mod checksum;
 mod chunk;
+mod code;
 mod error;
 mod items;
 mod level;
@@ -52,22 +54,23 @@ mod writer;
 #[cfg(test)]
 mod test_support;
 
-pub use cause::{CauseCode, ErrorCause, ErrorCauses, ErrorCausesIter};
+pub use cause::{ErrorCause, ErrorCauses, ErrorCausesIter};
 pub use chunk::{
-    Abort, Asconf, AsconfAck, Auth, Chunk, ChunkType, CookieAck, CookieEcho, Cwr, Data, Dtls, Ecne,
+    Abort, Asconf, AsconfAck, Auth, Chunk, CookieAck, CookieEcho, Cwr, Data, Dtls, Ecne,
     EncodeChunk, ErrorChunk, ForwardTsn, FragmentPlace, GapAckBlock, Heartbeat, HeartbeatAck,
     IData, IForwardTsn, Init, InitAck, Pad, ReConfig, Sack, Shutdown, ShutdownAck,
     ShutdownComplete, SkippedMessages, SkippedStream, UnknownChunk,
 };
+pub use code::{CauseCode, ChunkType, HmacIdentifier, ParameterType};
 pub use error::DecodeError;
 pub use items::{Item, Items, ItemsIter};
 pub use level::Level;
 pub use numbers::{Fsn, Mid, Ppid, Ssn, StreamId, Tsn, VerificationTag};
 pub use packet::{ChecksumMode, Chunks, CommonHeader, Packet};
 pub use parameter::{
-    AddStreamsRequest, DtlsKeyManagement, ErrorDetectionMethod, HmacIdentifier,
-    IncomingSsnResetRequest, OutgoingSsnResetRequest, Parameter, ParameterType, Parameters,
-    ParametersIter, ReconfigurationResponse, ReconfigurationResult, SALT_LEN, UnknownParameter,
+    AddStreamsRequest, DtlsKeyManagement, ErrorDetectionMethod, IncomingSsnResetRequest,
+    OutgoingSsnResetRequest, Parameter, Parameters, ParametersIter, ReconfigurationResponse,
+    ReconfigurationResult, SALT_LEN, UnknownParameter,
 };
 pub use unrecognized::UnrecognizedAction;
 pub use writer::{ChecksumField, PacketWriter};

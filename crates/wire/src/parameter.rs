@@ -13,7 +13,6 @@ mod incoming_ssn_reset;
 mod key_salt;
 mod outgoing_ssn_reset;
 mod padding;
-mod parameter_type;
 mod reconfiguration_response;
 mod ssn_tsn_reset;
 mod unknown;
@@ -24,18 +23,16 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 pub use add_streams::AddStreamsRequest;
-pub use authentication::HmacIdentifier;
 pub use dtls_key_management::DtlsKeyManagement;
 pub use incoming_ssn_reset::IncomingSsnResetRequest;
 pub use key_salt::SALT_LEN;
 pub use outgoing_ssn_reset::OutgoingSsnResetRequest;
-pub use parameter_type::ParameterType;
 pub use reconfiguration_response::{ReconfigurationResponse, ReconfigurationResult};
 pub use unknown::UnknownParameter;
 pub use zero_checksum::ErrorDetectionMethod;
 
 use crate::tlv::{self, Tlv};
-use crate::{ChunkType, DecodeError, ErrorCauses, Items, StreamId};
+use crate::{ChunkType, DecodeError, ErrorCauses, HmacIdentifier, Items, ParameterType, StreamId};
 
 /// A parameter of any type.
 ///

@@ -7,7 +7,7 @@ use anabranch_sansio::{Time, Wakeup};
 use super::transmit::Reply;
 use super::{Connection, Flow, Role, State};
 use crate::config::{Ccid, Config};
-use crate::endpoint::Encapsulation;
+use crate::encapsulation::Encapsulation;
 use crate::event::{CloseReason, Event};
 use crate::feature::{Feature, Owner};
 use crate::wire::{Packet, PacketOption, ResetCode, SequenceNumber, ServiceCode};

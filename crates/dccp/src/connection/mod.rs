@@ -17,7 +17,7 @@ use bytes::Bytes;
 use crate::ccid::RTT_DEFAULT;
 use crate::ccid::{Ccid2Receiver, Ccid2Sender, Ccid3Receiver, Ccid3Sender, HcReceiver, HcSender};
 use crate::config::{Ccid, Config};
-use crate::endpoint::Encapsulation;
+use crate::encapsulation::Encapsulation;
 use crate::error::SendError;
 use crate::event::{CloseReason, Event};
 use crate::feature::{Feature, Negotiation, Owner};

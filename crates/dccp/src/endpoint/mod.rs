@@ -15,10 +15,11 @@ use anabranch_sansio::{
 
 use crate::config::Config;
 use crate::connection::{Connection, Flow, initial_number};
+use crate::encapsulation::Encapsulation;
 use crate::error::ConnectError;
 use crate::event::Event;
 use crate::stats::EndpointStats;
-use crate::wire::{Packet, Protection, ServiceCode};
+use crate::wire::{Packet, ServiceCode};
 
 use cookie::CookieJar;
 use train::Train;
@@ -41,26 +42,6 @@ impl ConnectionId {
 impl fmt::Display for ConnectionId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "connection {}", self.0)
-    }
-}
-
-/// What carries DCCP packets.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Encapsulation {
-    /// UDP: RFC 6773. The four-tuples of datagrams are UDP's; DCCP's own ports are inside.
-    #[default]
-    Udp,
-    /// Nothing: they are the payload of IP. The ports of four-tuples are DCCP's.
-    Ip,
-}
-
-impl Encapsulation {
-    /// The protection of packets that go from `path.local` to `path.remote`.
-    pub(crate) const fn protection(self, path: FourTuple) -> Protection {
-        match self {
-            Self::Udp => Protection::Udp,
-            Self::Ip => Protection::header(path),
-        }
     }
 }
 

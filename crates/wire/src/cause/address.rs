@@ -35,7 +35,7 @@
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
 
-use super::CauseCode;
+use crate::CauseCode;
 use crate::DecodeError;
 use crate::tlv::{self, Tlv};
 

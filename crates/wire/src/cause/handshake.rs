@@ -43,7 +43,7 @@
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
 
-use super::CauseCode;
+use crate::CauseCode;
 use crate::tlv::{self, Tlv};
 use crate::{DecodeError, Items, ParameterType};
 

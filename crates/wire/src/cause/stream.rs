@@ -22,7 +22,7 @@
 //! +-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+-+
 //! ```
 
-use super::CauseCode;
+use crate::CauseCode;
 use crate::tlv::{self, Tlv};
 use crate::{DecodeError, StreamId, Tsn};
 

@@ -1,6 +1,7 @@
 //! ABORT (6), RFC 9260 section 3.3.7.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::{ErrorCauses, tlv};
 
 /// Abort Association: ends it at once.

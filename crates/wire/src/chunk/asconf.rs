@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::parameter::address;
 use crate::{DecodeError, Parameters, tlv};
 

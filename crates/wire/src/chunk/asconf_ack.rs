@@ -1,6 +1,7 @@
 //! ASCONF-ACK (0x80), RFC 5061 section 4.1.2.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::{DecodeError, Parameters, tlv};
 
 /// Address Configuration Acknowledgment: what became of the requests of an ASCONF.

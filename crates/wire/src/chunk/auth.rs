@@ -1,6 +1,7 @@
 //! AUTH (15), RFC 4895 section 5.1.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::tlv;
 use crate::{DecodeError, HmacIdentifier};
 

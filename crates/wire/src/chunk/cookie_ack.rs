@@ -1,6 +1,7 @@
 //! COOKIE ACK (11), RFC 9260 section 3.3.12.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::DecodeError;
 
 /// Cookie Acknowledgement: the association is established.

@@ -1,6 +1,7 @@
 //! COOKIE ECHO (10), RFC 9260 section 3.3.11.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::tlv;
 
 /// Cookie Echo: returns the State Cookie that came in an INIT ACK.

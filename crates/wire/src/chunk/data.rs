@@ -1,6 +1,7 @@
 //! DATA (0), RFC 9260 section 3.3.1.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::{DecodeError, Level, Ppid, Ssn, StreamId, Tsn, tlv};
 
 /// Payload Data: one user message or a fragment of it.

@@ -1,6 +1,7 @@
 //! DTLS (65), draft-ietf-tsvwg-sctp-dtls-chunk section 4.2.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::{DecodeError, tlv};
 
 /// All chunks of a packet, sealed as one DTLS 1.3 record.

@@ -1,6 +1,7 @@
 //! ECNE (12), reserved by RFC 9260 section 3.2; its form is that of RFC 4960 appendix A.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::{DecodeError, Tsn};
 
 /// Explicit Congestion Notification Echo: a packet arrived with a congestion mark.

@@ -1,6 +1,7 @@
 //! ERROR (9), RFC 9260 section 3.3.10.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::{ErrorCauses, tlv};
 
 /// Operation Error: tells the peer what was wrong; the association lives on.

@@ -1,6 +1,7 @@
 //! FORWARD TSN (192), RFC 3758 section 3.2.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::items::sealed;
 use crate::{DecodeError, Items, Ssn, StreamId, Tsn};
 

@@ -1,6 +1,7 @@
 //! HEARTBEAT (4), RFC 9260 section 3.3.5.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::{DecodeError, Parameter, ParameterType, Parameters, tlv};
 
 /// Heartbeat Request: asks whether a destination address can be reached.

@@ -1,6 +1,7 @@
 //! HEARTBEAT ACK (5), RFC 9260 section 3.3.6.
 
-use super::{ChunkType, EncodeChunk, RawChunk, heartbeat};
+use super::{EncodeChunk, RawChunk, heartbeat};
+use crate::ChunkType;
 use crate::DecodeError;
 
 /// Heartbeat Acknowledgement: reflects the Heartbeat Info of a HEARTBEAT.

@@ -1,6 +1,7 @@
 //! I-DATA (64), RFC 8260 section 2.1.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::{DecodeError, Fsn, Level, Mid, Ppid, StreamId, Tsn, tlv};
 
 /// Payload Data supporting Interleaving: one user message or a fragment of it, among fragments of

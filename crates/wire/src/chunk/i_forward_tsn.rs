@@ -1,6 +1,7 @@
 //! I-FORWARD-TSN (194), RFC 8260 section 2.3.1.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::items::sealed;
 use crate::{DecodeError, Items, Mid, StreamId, Tsn};
 

@@ -1,6 +1,7 @@
 //! INIT (1), RFC 9260 section 3.3.2.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::{DecodeError, Parameters, Tsn, VerificationTag, tlv};
 
 /// Initiation: asks for an association.

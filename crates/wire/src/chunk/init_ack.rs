@@ -1,6 +1,7 @@
 //! INIT ACK (2), RFC 9260 section 3.3.3.
 
-use super::{ChunkType, EncodeChunk, Init, RawChunk};
+use super::{EncodeChunk, Init, RawChunk};
+use crate::ChunkType;
 use crate::{DecodeError, Parameters, Tsn, VerificationTag};
 
 /// Initiation Acknowledgement: answers an INIT and brings the State Cookie.

@@ -1,6 +1,7 @@
 //! PAD (0x84), RFC 4820 section 3.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::tlv;
 
 /// Padding: makes a packet longer, as one that probes what a path carries (RFC 8899).

@@ -1,6 +1,7 @@
 //! RE-CONFIG (130), RFC 6525 section 3.1.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::{Parameters, tlv};
 
 /// Re-configuration: asks to reset or to add streams, or answers that.

@@ -1,6 +1,7 @@
 //! SACK (3), RFC 9260 section 3.3.4.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::items::sealed;
 use crate::{DecodeError, Items, Tsn};
 

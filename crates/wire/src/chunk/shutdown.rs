@@ -1,6 +1,7 @@
 //! SHUTDOWN (7), RFC 9260 section 3.3.8.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::{DecodeError, Tsn};
 
 /// Shutdown Association: ends it when all data has arrived.

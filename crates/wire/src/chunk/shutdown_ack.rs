@@ -1,6 +1,7 @@
 //! SHUTDOWN ACK (8), RFC 9260 section 3.3.9.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::DecodeError;
 
 /// Shutdown Acknowledgement: answers a SHUTDOWN.

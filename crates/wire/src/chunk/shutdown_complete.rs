@@ -1,6 +1,7 @@
 //! SHUTDOWN COMPLETE (14), RFC 9260 section 3.3.13.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::DecodeError;
 
 /// Shutdown Complete: answers a SHUTDOWN ACK; the association is gone.

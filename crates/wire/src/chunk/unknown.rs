@@ -1,6 +1,7 @@
 //! Chunks of unknown type, RFC 9260 section 3.2.
 
-use super::{ChunkType, EncodeChunk, RawChunk};
+use super::{EncodeChunk, RawChunk};
+use crate::ChunkType;
 use crate::{UnrecognizedAction, tlv};
 
 /// A chunk of a type that this crate does not know.

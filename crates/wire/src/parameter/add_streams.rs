@@ -1,8 +1,8 @@
 //! Add Outgoing Streams Request (17) and Add Incoming Streams Request (18), RFC 6525 sections 4.5
 //! and 4.6.
 
-use super::ParameterType;
 use crate::DecodeError;
+use crate::ParameterType;
 use crate::tlv::{self, Tlv};
 
 /// Asks for more streams: of the sender's own, or of the peer's.

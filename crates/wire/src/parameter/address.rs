@@ -50,7 +50,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::ParameterType;
+use crate::ParameterType;
 use crate::tlv::{self, Tlv};
 use crate::{DecodeError, Items};
 

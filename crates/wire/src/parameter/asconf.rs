@@ -49,7 +49,8 @@
 
 use std::net::IpAddr;
 
-use super::{ParameterType, address};
+use super::address;
+use crate::ParameterType;
 use crate::tlv::{self, Tlv};
 use crate::{DecodeError, ErrorCauses};
 

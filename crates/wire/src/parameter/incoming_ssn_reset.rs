@@ -1,6 +1,6 @@
 //! Incoming SSN Reset Request (14), RFC 6525 section 4.2.
 
-use super::ParameterType;
+use crate::ParameterType;
 use crate::tlv::{self, Tlv};
 use crate::{DecodeError, Items, StreamId};
 

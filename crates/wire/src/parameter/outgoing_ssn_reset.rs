@@ -1,6 +1,6 @@
 //! Outgoing SSN Reset Request (13), RFC 6525 section 4.1.
 
-use super::ParameterType;
+use crate::ParameterType;
 use crate::tlv::{self, Tlv};
 use crate::{DecodeError, Items, StreamId, Tsn};
 

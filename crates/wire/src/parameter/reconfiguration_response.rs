@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::ParameterType;
+use crate::ParameterType;
 use crate::tlv::{self, Tlv};
 use crate::{DecodeError, Tsn};
 

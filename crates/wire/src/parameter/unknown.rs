@@ -1,6 +1,6 @@
 //! Parameters of unknown type, RFC 9260 section 3.2.1.
 
-use super::ParameterType;
+use crate::ParameterType;
 use crate::UnrecognizedAction;
 use crate::tlv::Tlv;
 
