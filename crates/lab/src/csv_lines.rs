@@ -15,3 +15,16 @@ pub(crate) fn csv_lines(
     }
     writer.into_inner().map_err(|error| error.into_error().into())
 }
+
+/// The last columns of a line: by which version its cell was run, and how it is run again.
+#[derive(Debug, Serialize)]
+pub(crate) struct Origin {
+    version: &'static str,
+    command: String,
+}
+
+impl Origin {
+    pub(crate) const fn new(command: String) -> Self {
+        Self { version: env!("CARGO_PKG_VERSION"), command }
+    }
+}

@@ -26,7 +26,7 @@ mod statement;
 pub mod svc;
 pub mod trace;
 
-use csv_lines::csv_lines;
+use csv_lines::{Origin, csv_lines};
 pub use drawing::FigureError;
 pub use error::{CellError, DecodeError};
 pub use estimate::Estimate;

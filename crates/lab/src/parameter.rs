@@ -5,6 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use anabranch_netsim::settings::{self, Queue, Speed, ValueError};
+use anabranch_sansio::Rate;
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
@@ -43,6 +44,8 @@ pub(crate) enum Kind<S> {
     /// One or several.
     Speeds(fn(&mut S, Vec<Speed>)),
     Speed(fn(&mut S, Speed)),
+    /// Of what is sent: no recorded link, and not unlimited.
+    Rate(fn(&mut S, Rate)),
     Time(Duration, Duration, fn(&mut S, Duration)),
     /// Exactly two.
     TwoTimes(Duration, Duration, fn(&mut S, [Duration; 2])),
@@ -291,6 +294,13 @@ impl<S: Settings> Parameter<S> {
         match &self.kind {
             Kind::Speeds(set) => set(values, self.each(given, speed)?),
             Kind::Speed(set) => set(values, self.one(given, speed)?),
+            Kind::Rate(set) => {
+                self.check_one(given)?;
+                self.check_range(given[0], !given[0].starts_with(TRACE))?;
+                let speed = self.one(given, speed)?;
+                self.check_range(given[0], matches!(speed, Speed::Limited(_)))?;
+                set(values, speed.mean().unwrap_or_default());
+            }
             Kind::Time(least, most, set) => {
                 let time = self.one(given, settings::time)?;
                 self.check_range(given[0], *least <= time && time <= *most)?;
@@ -351,7 +361,7 @@ impl<S: Settings> Parameter<S> {
 
     /// What the files hold that these values name, which have been read before.
     fn files(&self, given: &[&str]) -> [u8; 32] {
-        let link = |text: &&str| text.strip_prefix("trace:").map(str::to_owned);
+        let link = |text: &&str| text.strip_prefix(TRACE).map(str::to_owned);
         let named: Vec<String> = match matches!(self.kind, Kind::File(_)) {
             true => vec![given.join(",")],
             false => given.iter().filter_map(link).collect(),
@@ -424,7 +434,7 @@ impl<S: Settings> Parameter<S> {
 
     fn unit(&self) -> &'static str {
         match self.kind {
-            Kind::Speeds(_) | Kind::Speed(_) => "bit/s",
+            Kind::Speeds(_) | Kind::Speed(_) | Kind::Rate(_) => "bit/s",
             Kind::Time(..) | Kind::TwoTimes(..) | Kind::Millis(..) => "us, ms, s",
             Kind::Shares(_) | Kind::Share(_) | Kind::Percents(_) => "%",
             Kind::Burst(_) => "packets",
@@ -439,6 +449,7 @@ impl<S: Settings> Parameter<S> {
         match &self.kind {
             Kind::Speeds(_) => "some of 1bit/s to 1000G, or trace:FILE".to_owned(),
             Kind::Speed(_) => "1bit/s to 1000G, or trace:FILE".to_owned(),
+            Kind::Rate(_) => "1bit/s to 1000G".to_owned(),
             Kind::Time(least, most, _) => format!("{} to {}", in_words(*least), in_words(*most)),
             Kind::TwoTimes(least, most, _) => {
                 format!("two of {} to {}", in_words(*least), in_words(*most))
@@ -529,6 +540,9 @@ fn hint(name: &str, names: impl Iterator<Item = &'static str> + Clone) -> String
         _ => format!("there are {}", names.collect::<Vec<_>>().join(", ")),
     }
 }
+
+/// What a recorded link's file stands behind.
+const TRACE: &str = "trace:";
 
 /// A rate, or a recorded link in a file.
 fn speed(text: &str) -> Result<Speed, ValueError> {

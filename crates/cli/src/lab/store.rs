@@ -143,8 +143,11 @@ impl Store {
     fn replace(&self, file: &Path, content: &[u8]) -> Result<(), Failure> {
         let beside = file.with_extension(format!("{}.part", std::process::id()));
         let written = fs::write(&beside, content).and_then(|()| fs::rename(&beside, file));
-        written
-            .map_err(|error| Failure::failed(format!("cannot write {}: {error}", file.display())))
+        written.map_err(|error| {
+            // What a full disk took is no use to anybody.
+            let _gone = fs::remove_file(&beside);
+            Failure::failed(format!("cannot write {}: {error}", file.display()))
+        })
     }
 
     fn file(&self, name: &str) -> PathBuf {

@@ -140,13 +140,16 @@ fn only(shares: &[f64]) -> f64 {
     shares.first().copied().unwrap_or_default()
 }
 
+/// Far beyond what the cells carry: more would only be lost, packet by packet.
+const CBR_MAX: Rate = Rate::mbps(100);
+
 impl Settings for Values {
     const PARAMETERS: &'static [Parameter<Self>] = &[
         Parameter::new(
             "cbr",
             "1500k",
             "each stream of constant rate beside the video",
-            Kind::Speed(|it, rate| it.cbr = rate),
+            Kind::Rate(|it, rate| it.cbr = Speed::Limited(rate)),
         ),
         Parameter::new(
             "ftp",
@@ -206,7 +209,7 @@ impl Settings for Values {
             "bottleneck",
             "5M",
             "rate between the routers",
-            Kind::Speed(|it, rate| it.bottleneck = rate),
+            Kind::Rate(|it, rate| it.bottleneck = Speed::Limited(rate)),
         ),
         Parameter::new(
             "delay",
@@ -277,10 +280,8 @@ impl Settings for Values {
     ];
 
     fn check(&self) -> Result<(), String> {
-        for (name, speed) in [("cbr", &self.cbr), ("bottleneck", &self.bottleneck)] {
-            if !matches!(speed, Speed::Limited(_)) {
-                return Err(format!("{name}: give a rate, such as 1500k"));
-            }
+        if self.cbr.mean().is_some_and(|rate| rate > CBR_MAX) {
+            return Err("cbr: no link here has room for it: give at most 100M".to_owned());
         }
         Ok(())
     }
@@ -293,5 +294,11 @@ mod tests {
     #[test]
     fn what_is_declared_is_what_runs() {
         crate::parameter::testing::check_declared::<Values>();
+    }
+
+    #[test]
+    fn a_stream_that_no_link_has_room_for_is_refused() {
+        let error = crate::Parameters::<Values>::read(["cbr=1000G"]).unwrap_err().to_string();
+        assert!(error.contains("give at most 100M"), "{error}");
     }
 }

@@ -8,8 +8,8 @@ use super::cell::{Cell, Handoff, Method, Place, RTTS_MS};
 use super::measure::{Counts, Outcome};
 use super::paper::{self, Compared, SCTP_IHU, THRESHOLDS_MS, USHA};
 use super::variation::Variation;
-use crate::csv_lines;
 use crate::{Estimate, Parameters};
+use crate::{Origin, csv_lines};
 
 use super::values::Values;
 
@@ -325,13 +325,6 @@ impl CellLine {
     }
 }
 
-/// How it is run again.
-#[derive(Serialize)]
-struct Origin {
-    version: &'static str,
-    command: String,
-}
-
 /// The command that runs a cell again, and captures it.
 pub(super) fn again(parameters: &Parameters<Values>, cell: &Cell) -> String {
     let set = parameters.flag();
@@ -347,9 +340,7 @@ pub fn cells_csv(
     results: &[(Cell, Outcome)],
 ) -> Result<Vec<u8>, csv::Error> {
     csv_lines(results.iter().map(|(cell, outcome)| {
-        let command = again(parameters, cell);
-        let origin = Origin { version: env!("CARGO_PKG_VERSION"), command };
-        (Key::of(cell), CellLine::of(outcome), origin)
+        (Key::of(cell), CellLine::of(outcome), Origin::new(again(parameters, cell)))
     }))
 }
 

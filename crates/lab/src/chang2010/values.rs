@@ -165,13 +165,13 @@ impl Settings for Values {
             "wired",
             "100M",
             "rate of wired paths",
-            Reads::Speed(|it, to| it.wired = to),
+            Reads::Rate(|it, to| it.wired = Speed::Limited(to)),
         ),
         Parameter::new(
             "wireless",
             "54M",
             "rate of wireless paths where they are links",
-            Reads::Speed(|it, to| it.wireless = to),
+            Reads::Rate(|it, to| it.wireless = Speed::Limited(to)),
         ),
         Parameter::new(
             "cell",
@@ -195,13 +195,13 @@ impl Settings for Values {
             "video",
             "9899360bit/s",
             "rate of the video",
-            Reads::Speed(|it, to| it.video_rate = to),
+            Reads::Rate(|it, to| it.video_rate = Speed::Limited(to)),
         ),
         Parameter::new(
             "voice",
             "936k",
             "rate of the voice",
-            Reads::Speed(|it, to| it.voice_rate = to),
+            Reads::Rate(|it, to| it.voice_rate = Speed::Limited(to)),
         ),
         Parameter::new(
             "frames",
@@ -269,13 +269,13 @@ impl Settings for Values {
             "call-video",
             "open: 2M",
             "the video by round trips",
-            Reads::Speed(|it, to| it.call_video = to),
+            Reads::Rate(|it, to| it.call_video = Speed::Limited(to)),
         ),
         Parameter::new(
             "call-voice",
             "open: 40k",
             "the voice by round trips",
-            Reads::Speed(|it, to| it.call_voice = to),
+            Reads::Rate(|it, to| it.call_voice = Speed::Limited(to)),
         ),
         Parameter::new(
             "notice",
@@ -292,19 +292,6 @@ impl Settings for Values {
     ];
 
     fn check(&self) -> Result<(), String> {
-        let speeds = [
-            ("wired", &self.wired),
-            ("wireless", &self.wireless),
-            ("video", &self.video_rate),
-            ("voice", &self.voice_rate),
-            ("call-video", &self.call_video),
-            ("call-voice", &self.call_voice),
-        ];
-        for (name, speed) in speeds {
-            if !matches!(speed, Speed::Limited(_)) {
-                return Err(format!("{name}: give a rate, such as 2M"));
-            }
-        }
         for (name, rate) in [("video", &self.video_rate), ("call-video", &self.call_video)] {
             let most = Rate::mbps(40);
             if rate.mean().is_some_and(|rate| rate > most) {

@@ -10,7 +10,7 @@ use super::measure::{LevelOutcome, Outcome};
 use super::sensitivity::Variation;
 use super::source::Source;
 use super::values::Values;
-use crate::{Estimate, Parameters, csv_lines};
+use crate::{Estimate, Origin, Parameters, csv_lines};
 
 /// What the reader's levels are, in the paper's words.
 pub(super) const NAMES: [&str; Level::ALL.len()] = ["sent again", "I", "P", "B"];
@@ -199,7 +199,8 @@ pub fn cells_csv(
         Level::ALL.into_iter().map(move |level| {
             let changed = Changed { set: set.clone() };
             let of_level = outcome.levels[level.index()];
-            (Place::new(cell, level), of_level, Whole::from(outcome), changed)
+            let origin = Origin::new(again(parameters, cell));
+            (Place::new(cell, level), of_level, (Whole::from(outcome), changed, origin))
         })
     });
     csv_lines(lines)
@@ -278,11 +279,23 @@ impl From<&Outcome> for Whole {
     }
 }
 
-/// The last column of a line, if a parameter is not the paper's: which, as `--set` takes it.
+/// What is not the paper's, as `--set` takes it; empty if all is.
 #[derive(Debug, Serialize)]
 struct Changed {
-    #[serde(skip_serializing_if = "String::is_empty")]
     set: String,
+}
+
+/// The command that runs a cell again, and captures it; of a varied one, all of its seed.
+pub(super) fn again(parameters: &Parameters<Values>, cell: &Cell) -> String {
+    let Cell { source, last_hop, method, seed, variation } = cell;
+    let set = parameters.flag();
+    if *variation != Variation::AsRun {
+        return format!("anabranch lab huseynli2023 --seeds {seed}{set} --out DIR");
+    }
+    format!(
+        "anabranch lab huseynli2023 --cell {source},{last_hop},{seed} --method {method}{set} \
+         --capture --out DIR"
+    )
 }
 
 #[derive(Debug, Serialize)]

@@ -151,7 +151,7 @@ impl Settings for Values {
             "stream-rate",
             "9M",
             "of the stream that has a constant rate",
-            Kind::Speed(|it, rate| it.stream_rate = rate.mean().map_or(0, Rate::as_bps)),
+            Kind::Rate(|it, rate| it.stream_rate = rate.as_bps()),
         ),
         Parameter::new(
             "source",
@@ -179,7 +179,7 @@ impl Settings for Values {
             "flow-rate",
             "500k",
             "of each of them",
-            Kind::Speed(|it, rate| it.flow_rate = rate.mean().map_or(0, Rate::as_bps)),
+            Kind::Rate(|it, rate| it.flow_rate = rate.as_bps()),
         ),
         Parameter::new(
             "buffer",
@@ -226,18 +226,15 @@ impl Settings for Values {
     ];
 
     fn check(&self) -> Result<(), String> {
-        for (name, rate) in [("stream-rate", self.stream_rate), ("flow-rate", self.flow_rate)] {
-            if rate == 0 {
-                return Err(format!("{name}: give a rate, such as 500k"));
+        let of_flows = f64::from(self.flows) * self.flow_rate as f64;
+        for (name, rate) in [("stream-rate", self.stream_rate as f64), ("flow-rate", of_flows)] {
+            let messages = self.duration.as_secs_f64() * rate / (8.0 * self.message as f64);
+            if messages > MESSAGES_MAX {
+                return Err(format!(
+                    "{name}: that is {messages:.0} messages, and {MESSAGES_MAX:.0} are the most: \
+                     give a lower rate, or a shorter duration"
+                ));
             }
-        }
-        let messages =
-            self.duration.as_secs_f64() * self.stream_rate as f64 / (8.0 * self.message as f64);
-        if messages > MESSAGES_MAX {
-            return Err(format!(
-                "stream-rate: that is {messages:.0} messages, and {MESSAGES_MAX:.0} are the most: \
-                 give a lower rate, or a shorter duration"
-            ));
         }
         self.check_links().map_err(|error| error.to_string())?;
         rfc(self).validate().map_err(|error| error.to_string())?;
@@ -274,7 +271,8 @@ mod tests {
     #[test]
     fn what_makes_no_sense_together_is_refused_in_words() {
         for (text, words) in [
-            ("stream-rate=unlimited", "stream-rate: give a rate"),
+            ("stream-rate=unlimited", "stream-rate: \"unlimited\" cannot be"),
+            ("flow-rate=1G", "flow-rate: that is"),
             ("stream-rate=100M,duration=3600s", "34351145 messages, and 10000000 are the most"),
             ("rate=unlimited,queue=10ms", "a queue of 10ms needs a rate"),
             ("loss=5", "loss: \"5\" is no loss"),

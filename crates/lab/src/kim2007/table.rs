@@ -11,7 +11,7 @@ use super::measure::Outcome;
 use super::scenario::Scenario;
 use super::sensitivity::Variation;
 use super::values::Values;
-use crate::{Estimate, Parameters, csv_lines};
+use crate::{Estimate, Origin, Parameters, csv_lines};
 
 /// A point of a line, over all seeds. What a test does not measure is absent.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -223,8 +223,10 @@ pub fn cells_csv(
     results: &[(Cell, Outcome)],
 ) -> Result<Vec<u8>, csv::Error> {
     let set = parameters.set_again();
-    let changed = || Changed { set: set.clone() };
-    csv_lines(results.iter().map(|(cell, outcome)| (Place::from(cell), outcome, changed())))
+    csv_lines(results.iter().map(|(cell, outcome)| {
+        let changed = Changed { set: set.clone() };
+        (Place::from(cell), outcome, changed, Origin::new(again(parameters, cell)))
+    }))
 }
 
 /// A line for each varied cell, with a header.
@@ -243,11 +245,20 @@ struct Varied {
     variation: String,
 }
 
-/// The last column of a line, if a parameter is not the paper's: which, as `--set` takes it.
+/// What is not the paper's, as `--set` takes it; empty if all is.
 #[derive(Debug, Serialize)]
 struct Changed {
-    #[serde(skip_serializing_if = "String::is_empty")]
     set: String,
+}
+
+/// The command that runs a cell again, and captures it.
+pub(super) fn again(parameters: &Parameters<Values>, cell: &Cell) -> String {
+    let (figure, point, seed) = (cell.scenario.figure(), cell.point(), cell.seed);
+    let (carrier, set) = (cell.carrier, parameters.flag());
+    format!(
+        "anabranch lab kim2007 --cell {figure},{point},{seed} --carrier {carrier}{set} --capture \
+         --out DIR"
+    )
 }
 
 /// The first columns of a line.
@@ -326,6 +337,12 @@ mod tests {
         assert!(
             lines[0].starts_with("figure,carrier,streams,loss_percent,delay_ms,seed,messages,")
         );
-        assert_eq!(lines[2], "8,UDP,1,3,10,2,200,150,18.0,,,,,0,0,0,0");
+        let again = "anabranch lab kim2007 --cell 8,3,2 --carrier UDP --capture --out DIR";
+        let measures = "8,UDP,1,3,10,2,200,150,18.0,,,,,0,0,0,0";
+        let version = env!("CARGO_PKG_VERSION");
+        assert_eq!(lines[2], format!("{measures},,{version},\"{again}\""));
+        let changed = Parameters::read(["loss=3%"]).unwrap();
+        let changed = String::from_utf8(cells_csv(&changed, &two_seeds()).unwrap()).unwrap();
+        assert_eq!(changed.lines().next(), Some(lines[0]), "tables of a sweep are joined");
     }
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use anabranch_netsim::settings::{Queue, SettingsError, Speed};
-use anabranch_sansio::Rate;
 
 use super::carrier::Carrier;
 use super::cell::{Cell, LINK_RATE};
@@ -268,7 +267,7 @@ impl Settings for Values {
             "media-rate",
             "1024k",
             "of a channel",
-            Kind::Speed(|it, rate| it.media_rate = rate.mean().map_or(0, Rate::as_bps)),
+            Kind::Rate(|it, rate| it.media_rate = rate.as_bps()),
         ),
         Parameter::new(
             "lifetime",
@@ -350,9 +349,6 @@ impl Settings for Values {
         if !self.delay.as_nanos().is_multiple_of(1_000_000) {
             return Err("delay: give whole milliseconds".to_owned());
         }
-        if self.media_rate == 0 {
-            return Err("media-rate: give a rate, such as 1024k".to_owned());
-        }
         if self.interval() * self.messages() > MEDIA_MAX {
             return Err(format!(
                 "file: at media-rate it takes longer than {} s: give a smaller file, or a higher \
@@ -405,7 +401,8 @@ mod tests {
             ("message=1470B", "longer than the MTU of 1500: give at most 1452B, or a larger mtu"),
             ("rate=unlimited,queue=10ms", "a queue of 10ms needs a rate"),
             ("rtt=15ms", "delay: give whole milliseconds"),
-            ("media-rate=unlimited", "media-rate: give a rate"),
+            ("media-rate=unlimited", "media-rate: \"unlimited\" cannot be: give 1bit/s to 1000G"),
+            ("media-rate=trace:FILE", "give 1bit/s to 1000G"),
             ("media-rate=8k", "file: at media-rate it takes longer than 600 s"),
             ("loss=0.5%", "loss: \"0.5%\" cannot be: give some whole per cents"),
             ("loses=5%", "there is no parameter loses: loss is near"),

@@ -1,5 +1,6 @@
 //! What is given beside a scenario: single values, sweeps, shards.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
@@ -63,11 +64,19 @@ impl FromStr for Sweep {
     }
 }
 
+/// A key that is given more than one value, or more than one range of them.
+pub(super) fn given_twice<'a>(set: &'a [(String, String)], sweeps: &'a [Sweep]) -> Option<&'a str> {
+    let set = set.iter().map(|(key, _)| key.as_str());
+    let mut keys = HashSet::new();
+    set.chain(sweeps.iter().map(|sweep| sweep.key.as_str())).find(|key| !keys.insert(*key))
+}
+
 /// `20ms..200ms:20ms`: from the first to the last, step by step.
-fn range(first: &str, rest: &str) -> Result<Vec<String>, String> {
-    let wrong = || format!("'{first}..{rest}' is no range: write 20ms..200ms:20ms, with one unit");
+fn range(first_text: &str, rest: &str) -> Result<Vec<String>, String> {
+    let wrong =
+        || format!("'{first_text}..{rest}' is no range: write 20ms..200ms:20ms, with one unit");
     let (last, step) = rest.split_once(':').ok_or_else(wrong)?;
-    let parts = [first, last, step].map(|text| {
+    let parts = [first_text, last, step].map(|text| {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let (number, unit) = text.split_at(end);
         let digits = number.split_once('.').map_or(0, |(_, fraction)| fraction.len());
@@ -79,8 +88,15 @@ fn range(first: &str, rest: &str) -> Result<Vec<String>, String> {
     // A zero needs no unit.
     let is_alike = |part: &(f64, &str, usize)| part.1 == unit || part.0 == 0.0;
     let digits = parts.iter().flatten().map(|part| part.2).max().unwrap_or(0);
-    if !parts.iter().flatten().all(is_alike) || step <= 0.0 || last < first {
-        return Err(wrong());
+    let of = |what: &str| format!("'{first_text}..{rest}' {what}, as 20ms..200ms:20ms has");
+    if !parts.iter().flatten().all(is_alike) {
+        return Err(of("has several units: give one to all three"));
+    }
+    if step <= 0.0 {
+        return Err(of("has a step of 0 and no end: give one above 0"));
+    }
+    if last < first {
+        return Err(of("goes down: give the lowest value first"));
     }
     let steps = ((last - first) / step + 1e-9).floor();
     if steps >= VALUES_MAX as f64 {
@@ -147,6 +163,29 @@ mod tests {
         for text in ["a", "=1", "a=1,,2", "a=1ms..2s:1ms", "a=1..2", "a=3..1:1", "a=1..2:0"] {
             text.parse::<Sweep>().unwrap_err();
         }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_range_is_said() {
+        for (text, words) in [
+            ("a=1us..60s:1us", "has several units"),
+            ("a=1s..2s:0", "has a step of 0"),
+            ("a=3..1:1", "goes down"),
+            ("a=1..2", "is no range"),
+        ] {
+            let error = text.parse::<Sweep>().unwrap_err();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_given_twice() {
+        let sweeps = ["b=3,4"].map(|text| text.parse::<Sweep>().unwrap());
+        let set = |key: &str| vec![one(&format!("{key}=1")).unwrap()];
+        assert_eq!(given_twice(&set("a"), &sweeps), None);
+        assert_eq!(given_twice(&set("b"), &sweeps), Some("b"));
+        assert_eq!(given_twice(&[], &[sweeps[0].clone(), sweeps[0].clone()]), Some("b"));
+        assert_eq!(given_twice(&[set("a"), set("a")].concat(), &[]), Some("a"));
     }
 
     #[test]

@@ -21,6 +21,7 @@ use super::store::{Of, Plan, PlannedRun, Store, said};
 use super::tables::lock;
 use crate::failure::Failure;
 use crate::output;
+use given::given_twice;
 pub(super) use given::{Shard, Sweep, one};
 
 /// Runs a scenario in virtual time with the real stacks: hosts, links, events and flows, as a file
@@ -146,6 +147,10 @@ impl LabRun {
         let file = self.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
         let files = self.file.as_deref().map(Files::beside);
         let files = files.unwrap_or_else(|| Files::new(|_| Err("there is no scenario".to_owned())));
+        if let Some(key) = given_twice(&self.set, &self.sweep) {
+            let flags = "--set and --sweep";
+            return Err(Failure::usage(format!("{flags}: {key} is given twice: give it once")));
+        }
         let mut cells = Vec::new();
         for point in Sweep::points(&self.sweep) {
             let mut given = self.set.clone();
