@@ -3,6 +3,7 @@
 use anabranch_lab::Parameters;
 use anabranch_lab::ortiz2013::{
     Cell, Measured, Outcome, RtpStrategy, SctpStrategy, Setup, Source, Strategy, Treatment,
+    cells_csv,
 };
 
 const FRAMES: usize = 25;
@@ -117,4 +118,17 @@ fn a_source_of_ones_own_takes_the_place_of_the_video() {
     std::fs::write(&file, few).expect("the target folder");
     let outcome = run_with(&format!("source={file}"), RTP, 60.0);
     assert_eq!(outcome.frames_full, 7);
+}
+
+/// Where a mend changes what is measured, the file is what `anabranch lab ortiz2013 --cell
+/// 30,0.01,1 --pictures 25 --out DIR` writes as cells.csv.
+#[test]
+fn the_tables_are_the_same_to_the_byte_until_a_defect_is_mended() {
+    let setup = Setup::new(Source::Congested).cut_after(FRAMES);
+    let results = Strategy::ALL.map(|strategy| {
+        let cell = Cell { strategy, mbps: 30.0, loss: 1e-2, seed: 1 };
+        (cell, cell.run(&setup).expect("the machines behave"))
+    });
+    let table = cells_csv(&setup, &results).unwrap();
+    assert_eq!(String::from_utf8(table).unwrap(), include_str!("golden/ortiz2013.csv"));
 }

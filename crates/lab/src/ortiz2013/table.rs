@@ -132,8 +132,11 @@ fn table(setup: &Setup, number: u32, loss: f64, rows: &[&Row], text: &mut String
     text.push('\n');
 }
 
-/// From 1 s on, two digits say enough.
+/// From 1 s on, two digits say enough. Where nothing arrived, it took no time.
 fn pair(row: &Row) -> String {
+    if row.arrived == 0.0 {
+        return format!("\u{2013} / {:.2}", row.psnr_y_db);
+    }
     let digits = if row.delay_s.mean < 1.0 { 4 } else { 2 };
     format!("{:.digits$} / {:.2}", row.delay_s, row.psnr_y_db)
 }

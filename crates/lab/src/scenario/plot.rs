@@ -46,6 +46,14 @@ pub enum PlotError {
         /// What there is.
         known: String,
     },
+    /// Lines are by flow unless it is said by what, and there are no flows.
+    #[error(
+        "the table has no flows: say what has a line of its own each, with --by one of {known}"
+    )]
+    NoFlows {
+        /// What there is.
+        known: String,
+    },
     /// A value is no number.
     #[error("{column} has \"{value}\", which is no number: give a column of numbers")]
     Number {
@@ -101,12 +109,17 @@ pub fn plot(table: &[u8], axes: &Axes) -> Result<String, PlotError> {
     let mut reader = csv::Reader::from_reader(table);
     let headers = reader.headers()?.clone();
     let [x, y, by] = [&axes.x, &axes.y, &axes.by].map(|name| column(&headers, name));
-    let (x, y, by) = (x?, y?, by?);
+    let (x, y) = (x?, y?);
+    if by.is_err() && axes.by == "flow" {
+        return Err(PlotError::NoFlows { known: listed(&headers) });
+    }
+    let by = by?;
     // Papers' experiments have no flows.
     let flow = column(&headers, "flow").ok();
     let wanted = axes.wanted(&headers)?;
     let mut flows = BTreeSet::new();
-    let mut values: BTreeMap<String, BTreeMap<u64, Vec<f64>>> = BTreeMap::new();
+    // In the order of the table, which is that of the values as they were given.
+    let mut values: Vec<(String, BTreeMap<u64, Vec<f64>>)> = Vec::new();
     let mut mixing = Mixing::new(&headers, [x, by]);
     for record in reader.records() {
         let record = record?;
@@ -117,9 +130,13 @@ pub fn plot(table: &[u8], axes: &Axes) -> Result<String, PlotError> {
         }
         flows.extend(flow.map(|flow| cell(flow).to_owned()));
         let [x, y] = [x, y].map(|index| number(&headers[index], cell(index)));
-        let line = values.entry(cell(by).to_owned()).or_default();
+        let known = values.iter().position(|(name, _)| name == cell(by));
+        let nth = known.unwrap_or(values.len());
+        if known.is_none() {
+            values.push((cell(by).to_owned(), BTreeMap::new()));
+        }
         // Numbers of zero and more are in the order of their bits.
-        line.entry(x?.to_bits()).or_default().push(y?);
+        values[nth].1.entry(x?.to_bits()).or_default().push(y?);
         mixing.look(record);
     }
     if Some(by) != flow && flows.len() > 1 {
@@ -191,10 +208,14 @@ fn column(headers: &csv::StringRecord, name: &str) -> Result<usize, PlotError> {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
     };
     let find = |is: &dyn Fn(&str) -> bool| headers.iter().position(is);
-    find(&is_exact).or_else(|| find(&is_end)).or_else(|| find(&is_unit)).ok_or_else(|| {
-        let known = headers.iter().collect::<Vec<_>>().join(", ");
-        PlotError::Column { column: name.to_owned(), known }
-    })
+    find(&is_exact)
+        .or_else(|| find(&is_end))
+        .or_else(|| find(&is_unit))
+        .ok_or_else(|| PlotError::Column { column: name.to_owned(), known: listed(headers) })
+}
+
+fn listed(headers: &csv::StringRecord) -> String {
+    headers.iter().collect::<Vec<_>>().join(", ")
 }
 
 /// What stands beside an axis.
@@ -314,6 +335,16 @@ mod tests {
         assert_eq!(axis_name("goodput_bps"), "goodput, Mbit/s");
         assert_eq!(axis_name("delay_p95_ms"), "delay p95, ms");
         assert_eq!(axis_name("bottleneck.loss"), "bottleneck.loss");
+    }
+
+    #[test]
+    fn lines_are_named_in_the_order_of_the_table() {
+        let table = b"x,delay,seed,y\n1,20ms,1,9\n1,100ms,1,8\n2,20ms,1,7\n2,100ms,1,6\n";
+        let svg = plot(table, &axes("x", "y", "delay")).unwrap();
+        let [first, second] = ["20ms\n", "100ms\n"].map(|name| svg.find(name).unwrap());
+        assert!(first < second);
+        let said = plot(table, &axes("x", "y", "flow")).unwrap_err().to_string();
+        assert!(said.contains("no flows") && said.contains("--by one of x, delay"), "{said}");
     }
 
     #[test]
