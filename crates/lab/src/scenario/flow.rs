@@ -295,20 +295,20 @@ fn paths(section: &mut Section, links: &[WrittenLink]) -> Result<Paths, Fault> {
     let from = section.read("from", word)?.unwrap_or_else(|| "client".to_owned());
     let to = section.read("to", word)?.unwrap_or_else(|| "server".to_owned());
     let hosts = || links.iter().flat_map(|link| [&link.between.0, &link.between.1]);
-    for host in [&from, &to] {
+    for (key, host) in [("from", &from), ("to", &to)] {
         if !hosts().any(|known| known == host) {
             let mut known: Vec<&str> = hosts().map(String::as_str).collect();
             known.sort_unstable();
             known.dedup();
             let reason = match known[..] {
                 [] => "there is no link: give [[links]] that join its hosts".to_owned(),
-                _ => format!("no link leads to {host}; they join {}", known.join(", ")),
+                _ => format!("{key}: no link leads to {host}; they join {}", known.join(", ")),
             };
             return Err(section.fault(reason));
         }
     }
     if from == to {
-        return Err(section.fault(format!("it leads from {from} to {to}: give two hosts")));
+        return Err(section.fault(format!("to: it leads from {from} to {to}: give two hosts")));
     }
     let Some(entry) = section.take("paths") else {
         let reason = format!("there is no way from {from} to {to}: give links that join them");

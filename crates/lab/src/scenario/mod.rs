@@ -196,7 +196,8 @@ impl Scenario {
         let mut seen = BTreeSet::new();
         for (name, place) in names {
             if !seen.insert(name) {
-                let reason = format!("two are called {name}: give each link and flow its own name");
+                let reason =
+                    format!("name: two are called {name}: give each link and flow its own name");
                 return Err(Fault::new(place, reason));
             }
         }

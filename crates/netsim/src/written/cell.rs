@@ -234,13 +234,13 @@ mod tests {
             (format!("{home}attempts = 0\n"), "line 4: attempts: \"0\" is no number of attempts"),
             (format!("{home}cw_max = 7\n"), "line 1: cw_min is 15 and cw_max 7"),
             (format!("{home}standard = \"g\"\naggregate = \"4K\"\n"), "line 1: only 802.11n"),
-            (home.to_owned(), "line 1: no link is in the cell home"),
+            (home.to_owned(), "line 1: cell: no link is in the cell home"),
             (format!("{home}{link}service = \"rtps\"\n"), "line 4: home is a Wi-Fi cell"),
             (home.replace("wifi", "wimax") + "frame = \"6ms\"\n", "line 4: frame: \"6ms\" is no"),
             (home.replace("wifi", "wimax") + "split = \"1:0\"\n", "line 4: split: \"1:0\" is no"),
             (format!("{home}{link}rate = \"3M\"\n"), "line 7: 802.11n has no rate of 3.00 Mbit/s"),
             (format!("{home}{link}preset = \"dsl\"\n"), "line 4: preset and cell both say"),
-            (format!("{home}{}", link.replace("\"a\"", "\"home\"")), "line 4: two are called home"),
+            (format!("{home}{}", link.replace("\"a\"", "\"home\"")), "line 4: name: two are called home"),
             (link.to_owned(), "line 3: cell: there is no cell home: give [[cells]] of that name"),
         ] {
             let error = links(&text).unwrap_err().to_string();

@@ -38,11 +38,13 @@ impl WrittenLink {
             let earlier = cells.iter().take(number).map(|cell| (&cell.name, *place));
             let mut names = links.iter().map(|link| (&link.name, link.place)).chain(earlier);
             if let Some((_, place)) = names.find(|(other, _)| *other == name) {
-                let reason = format!("two are called {name}: give each cell and link its own name");
+                let reason =
+                    format!("name: two are called {name}: give each cell and link its own name");
                 return Err(Fault::new(place, reason));
             }
             if !links.iter().any(|link| link.is_in(name)) {
-                let reason = format!("no link is in the cell {name}: give one cell = \"{name}\"");
+                let reason =
+                    format!("cell: no link is in the cell {name}: give one cell = \"{name}\"");
                 return Err(Fault::new(*place, reason));
             }
         }
@@ -61,7 +63,8 @@ impl WrittenLink {
             Some(entry) => ends(&entry)?,
         };
         if between.0 == between.1 {
-            let reason = format!("{name} leads from {0} to {0}: give two hosts", between.0);
+            let reason =
+                format!("between: {name} leads from {0} to {0}: give two hosts", between.0);
             return Err(Fault::new(place, reason));
         }
         let cell = section.read("cell", |name| {
@@ -174,7 +177,7 @@ mod tests {
             ("name = \"a\"\nrate = [\"1M\"]", "line 3: rate: give one value"),
             ("name = \"a.b\"", "line 2: name: a name has"),
             ("name = \"a\"\nbetween = [\"x\"]", "line 3: between: give two hosts"),
-            ("name = \"a\"\nbetween = [\"x\", \"x\"]", "line 1: a leads from x to x"),
+            ("name = \"a\"\nbetween = [\"x\", \"x\"]", "line 1: between: a leads from x to x"),
             ("name = \"a\"\nqueue = \"10ms\"", "line 3: a queue of 10ms needs a rate"),
         ] {
             let error = link(text).unwrap_err().to_string();
