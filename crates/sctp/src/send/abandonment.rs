@@ -204,6 +204,11 @@ impl Outstanding {
         &self.unended
     }
 
+    /// Whether there is something to [take](Self::take_abandoned), or [unended](Self::unended).
+    pub(crate) fn has_abandoned(&self) -> bool {
+        !self.abandoned.is_empty() || !self.unended.is_empty()
+    }
+
     /// Gives the rest of a message, which will not be sent, a TSN that is abandoned at once, and
     /// with it the whole message: a receiver that has the beginning learns by FORWARD TSN that
     /// nothing follows, even if all of the beginning was acknowledged.

@@ -477,6 +477,11 @@ impl MessageQueue {
         self.undelivered.extend(undelivered);
     }
 
+    /// Whether there is something to [take](Self::take_undelivered).
+    pub(crate) const fn has_undelivered(&self) -> bool {
+        !self.undelivered.is_empty()
+    }
+
     /// The messages with a context that were dropped since the last call.
     pub(crate) fn take_undelivered(&mut self) -> Vec<Undelivered> {
         std::mem::take(&mut self.undelivered)

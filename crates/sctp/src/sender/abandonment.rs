@@ -40,6 +40,9 @@ impl DataSender {
     /// Books abandoned messages, and gives the unsent rest of each a TSN that is abandoned at once,
     /// so that the peer drops the part it has.
     pub(crate) fn settle_abandoned(&mut self, context: &mut Context<'_>) {
+        if !self.outstanding.has_abandoned() {
+            return;
+        }
         for stream in self.outstanding.unended().to_vec() {
             if let Some(rest) = self.queue.take_rest(stream) {
                 self.outstanding.push_abandoned(context.now, rest);

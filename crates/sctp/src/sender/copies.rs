@@ -65,6 +65,9 @@ impl DataSender {
         bundle: &Bundle<'_>,
         writer: &mut PacketWriter<'_>,
     ) -> bool {
+        if !self.outstanding.has_any_copies() {
+            return true;
+        }
         let path = bundle.path;
         while let Some((sequence, size)) = self.outstanding.next_copy(path) {
             if !bundle.takes(context, size, writer.len()) {

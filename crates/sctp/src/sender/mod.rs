@@ -318,7 +318,9 @@ impl DataSender {
 
     /// Tells what became of messages that waited.
     pub(crate) fn report_queue(&mut self, journal: &mut Journal) {
-        journal.tell_undelivered(self.queue.take_undelivered());
+        if self.queue.has_undelivered() {
+            journal.tell_undelivered(self.queue.take_undelivered());
+        }
         if self.queue.became_writable() {
             journal.tell(Event::Writable);
         }
