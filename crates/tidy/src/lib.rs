@@ -10,7 +10,7 @@ mod citations;
 mod files;
 mod functions;
 mod fuzzing;
+mod markers;
 mod modules;
 mod packages;
 mod text;
-mod words;

@@ -72,7 +72,7 @@ async fn agent_link(
     request: Parts,
 ) -> Response {
     let token = bearer(&request.headers);
-    match (site.rooms.door(&name, token), token) {
+    match (site.rooms.admission(&name, token), token) {
         (Ok(_), Some(token)) => site.links.agent(&name, token).into_response(),
         (Ok(_), None) => unauthorized(&RefusedJoin::WrongToken.to_string()),
         (Err(error), _) => unauthorized(&error.to_string()),

@@ -116,7 +116,7 @@ impl RoomServer {
         offer: &str,
         from: IpAddr,
     ) -> Result<(String, String), RefusedJoin> {
-        let accepted = self.door(name, token).and_then(|(room, role)| {
+        let accepted = self.admission(name, token).and_then(|(room, role)| {
             let from = address_group(from);
             let answer =
                 self.server.with(|server, now| server.accept(now, room, role, offer, from));
@@ -135,13 +135,13 @@ impl RoomServer {
     }
 
     /// The room of this name, and what who has this token may do in it.
-    pub(super) fn door(
+    pub(super) fn admission(
         &self,
         name: &str,
         token: Option<&str>,
     ) -> Result<(RoomId, Role), RefusedJoin> {
-        let opened =
-            token.and_then(|token| self.server.with(|server, _| server.rooms().door(name, token)));
+        let opened = token
+            .and_then(|token| self.server.with(|server, _| server.rooms().admission(name, token)));
         opened.ok_or(RefusedJoin::WrongToken)
     }
 

@@ -14,7 +14,7 @@ use anabranch_wire::Dtls;
 use crate::pump::{CALLER, LISTENER, Wire, bytes_of, config, encrypted, keys, packet_of, path_at};
 
 /// A listener, and callers at addresses of their own.
-struct Door {
+struct Listening {
     now: Time,
     listener: Endpoint,
     callers: Vec<Caller>,
@@ -26,7 +26,7 @@ struct Caller {
     events: Vec<Event>,
 }
 
-impl Door {
+impl Listening {
     fn new(keys: TlsKeys, per_second: u32) -> Self {
         let config = EndpointConfig {
             accept: true,
@@ -120,31 +120,31 @@ fn deliver(to: &mut Endpoint, now: Time, transmit: Transmit, buf: &mut Vec<u8>) 
 
 #[test]
 fn a_listener_agrees_on_keys_so_often_in_a_second_and_the_others_wait() {
-    let mut door = Door::new(keys(), 5);
+    let mut listening = Listening::new(keys(), 5);
     for number in 0..12 {
-        door.call(&format!("198.51.100.{number}"), keys());
+        listening.call(&format!("198.51.100.{number}"), keys());
     }
-    door.run_for(Duration::from_millis(100));
-    assert_eq!(door.connected(), 5);
-    assert!(door.listener.stats().key_agreements_deferred >= 7);
-    door.run_for(Duration::from_secs(7));
-    assert_eq!(door.connected(), 12, "who was not answered asked again");
+    listening.run_for(Duration::from_millis(100));
+    assert_eq!(listening.connected(), 5);
+    assert!(listening.listener.stats().key_agreements_deferred >= 7);
+    listening.run_for(Duration::from_secs(7));
+    assert_eq!(listening.connected(), 12, "who was not answered asked again");
 }
 
 #[test]
 fn a_passphrase_is_tried_ten_times_from_one_address_and_then_once_in_six_seconds() {
-    let mut door = Door::new(keys().with_passphrase("the right one"), 500);
+    let mut listening = Listening::new(keys().with_passphrase("the right one"), 500);
     for number in 0..12 {
-        let caller = door.call("198.51.100.7", keys().with_passphrase("a wrong one"));
-        door.run_for(Duration::from_millis(50));
-        let words = door.close_reason(caller).map(ToString::to_string);
+        let caller = listening.call("198.51.100.7", keys().with_passphrase("a wrong one"));
+        listening.run_for(Duration::from_millis(50));
+        let words = listening.close_reason(caller).map(ToString::to_string);
         let is_answered = words.is_some_and(|words| words.contains("passphrases of both ends"));
         assert_eq!(is_answered, number < 10, "{number}");
     }
-    assert!(door.listener.stats().key_agreements_deferred >= 2);
-    let other = door.call("198.51.100.8", keys().with_passphrase("the right one"));
-    door.run_for(Duration::from_millis(50));
-    assert!(door.is_connected(other), "others need not wait");
+    assert!(listening.listener.stats().key_agreements_deferred >= 2);
+    let other = listening.call("198.51.100.8", keys().with_passphrase("the right one"));
+    listening.run_for(Duration::from_millis(50));
+    assert!(listening.is_connected(other), "others need not wait");
 }
 
 /// Packets that seem to be sealed by the caller, and are not.

@@ -240,7 +240,10 @@ mod tests {
             (home.replace("wifi", "wimax") + "split = \"1:0\"\n", "line 4: split: \"1:0\" is no"),
             (format!("{home}{link}rate = \"3M\"\n"), "line 7: 802.11n has no rate of 3.00 Mbit/s"),
             (format!("{home}{link}preset = \"dsl\"\n"), "line 4: preset and cell both say"),
-            (format!("{home}{}", link.replace("\"a\"", "\"home\"")), "line 4: name: two are called home"),
+            (
+                format!("{home}{}", link.replace("\"a\"", "\"home\"")),
+                "line 4: name: two are called home",
+            ),
             (link.to_owned(), "line 3: cell: there is no cell home: give [[cells]] of that name"),
         ] {
             let error = links(&text).unwrap_err().to_string();

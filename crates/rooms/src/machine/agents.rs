@@ -133,7 +133,7 @@ impl Server {
                 return self.agents.refuse(now, id, Reason::Protocol, text);
             }
         };
-        let Some((room, role)) = self.rooms.door(&enter.room, &enter.token) else {
+        let Some((room, role)) = self.rooms.admission(&enter.room, &enter.token) else {
             let text = "This link opens no room here. Ask for a new one.";
             return self.agents.refuse(now, id, Reason::Token, text);
         };

@@ -1,6 +1,5 @@
 //! [`Rooms`]: who is where, what each says and sends, and who gets it.
 
-mod door;
 mod entering;
 mod file_queue;
 mod files;
@@ -8,6 +7,7 @@ mod guest;
 mod hosting;
 mod report;
 mod room;
+mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -23,11 +23,11 @@ use crate::protocol::{
     FILES_STREAM, Forwarded, FromMember, FromRoom, Kind, MemberNumber, PPID_BINARY,
     PROTOCOL_VERSION, Reason, Role, TextLine, forwarded,
 };
-pub use door::Tokens;
 pub(crate) use file_queue::{ASKS_MAX, send_behind};
 use guest::{Guest, PathWish, Phase};
 pub use report::{Event, MemberReport, Occurrence, RoomLabel, RoomReport};
 use room::{Member, Place, Room};
+pub use tokens::Tokens;
 
 /// People in one room.
 pub const MEMBERS_MAX: usize = 16;

@@ -193,10 +193,10 @@ fn another_version_is_told_so() {
 fn raw_hello(change: impl Fn(&mut Greeting)) -> Refusal {
     let mut hello = hello();
     change(&mut hello);
-    let mut door = Door::new();
-    let caller = door.call();
-    door.say(caller, &Message::Hello(hello).encode());
-    match door.answer(caller) {
+    let mut listening = Listening::new();
+    let caller = listening.call();
+    listening.say(caller, &Message::Hello(hello).encode());
+    match listening.answer(caller) {
         Some(Message::Refuse(refusal)) => refusal,
         other => panic!("{other:?}"),
     }
@@ -206,59 +206,59 @@ fn raw_hello(change: impl Fn(&mut Greeting)) -> Refusal {
 fn a_peer_that_speaks_something_else_is_disconnected_with_a_reason() {
     let end = b"{\"type\":\"end\",\"items\":1}";
     for words in [&b"GET / HTTP/1.1\r\n\r\n"[..], &[0xff; 2_000], end] {
-        let mut door = Door::new();
-        let caller = door.call();
-        door.say(caller, words);
-        let reason = door.close_reason(caller).expect("disconnected");
+        let mut listening = Listening::new();
+        let caller = listening.call();
+        listening.say(caller, words);
+        let reason = listening.close_reason(caller).expect("disconnected");
         assert!(reason.contains("a session begins with a hello"), "{reason}");
     }
 }
 
 #[test]
 fn a_caller_that_says_nothing_is_put_off_in_time() {
-    let mut door = Door::new();
-    let caller = door.call();
-    door.run_for(GREETING_TIMEOUT - Duration::from_millis(100));
-    assert_eq!(door.close_reason(caller), None);
-    door.run_for(Duration::from_millis(200));
-    let reason = door.close_reason(caller).expect("disconnected");
+    let mut listening = Listening::new();
+    let caller = listening.call();
+    listening.run_for(GREETING_TIMEOUT - Duration::from_millis(100));
+    assert_eq!(listening.close_reason(caller), None);
+    listening.run_for(Duration::from_millis(200));
+    let reason = listening.close_reason(caller).expect("disconnected");
     assert!(reason.contains("no hello came"), "{reason}");
 }
 
 #[test]
 fn a_session_that_breaks_the_protocol_later_ends_with_a_reason() {
-    let mut door = Door::new();
-    let caller = door.call();
-    door.say(caller, &Message::Hello(hello()).encode());
-    assert!(matches!(door.answer(caller), Some(Message::Accept(_))));
-    door.say(caller, &[b' '; CONTROL_LEN_MAX + 1]);
-    let reason = door.close_reason(caller).expect("disconnected");
+    let mut listening = Listening::new();
+    let caller = listening.call();
+    listening.say(caller, &Message::Hello(hello()).encode());
+    assert!(matches!(listening.answer(caller), Some(Message::Accept(_))));
+    listening.say(caller, &[b' '; CONTROL_LEN_MAX + 1]);
+    let reason = listening.close_reason(caller).expect("disconnected");
     assert!(reason.contains("a control message has 16385 bytes"), "{reason}");
-    assert!(!door.receiver.has_peer());
+    assert!(!listening.receiver.has_peer());
 }
 
 #[test]
 fn a_second_caller_is_refused_while_the_first_is_heard() {
-    let mut door = Door::new();
-    let first = door.call();
-    door.say(first, &Message::Hello(hello()).encode());
-    assert!(matches!(door.answer(first), Some(Message::Accept(_))));
-    door.run_for(Duration::from_secs(5));
-    let second = door.call();
-    door.say(second, &Message::Hello(hello()).encode());
-    let Some(Message::Refuse(refusal)) = door.answer(second) else { panic!("not refused") };
+    let mut listening = Listening::new();
+    let first = listening.call();
+    listening.say(first, &Message::Hello(hello()).encode());
+    assert!(matches!(listening.answer(first), Some(Message::Accept(_))));
+    listening.run_for(Duration::from_secs(5));
+    let second = listening.call();
+    listening.say(second, &Message::Hello(hello()).encode());
+    let Some(Message::Refuse(refusal)) = listening.answer(second) else { panic!("not refused") };
     assert_eq!(refusal.code, RefusalCode::Busy);
     assert!(refusal.may_pass());
-    assert!(door.receiver.is_connected());
+    assert!(listening.receiver.is_connected());
 }
 
 #[test]
 fn callers_that_never_say_anything_are_bounded() {
-    let mut door = Door::new();
-    let callers: Vec<usize> = (0..=NEWCOMERS_MAX).map(|_| door.call()).collect();
-    let reason = door.close_reason(callers[NEWCOMERS_MAX]).expect("one too many");
+    let mut listening = Listening::new();
+    let callers: Vec<usize> = (0..=NEWCOMERS_MAX).map(|_| listening.call()).collect();
+    let reason = listening.close_reason(callers[NEWCOMERS_MAX]).expect("one too many");
     assert!(reason.contains("too many callers at once"), "{reason}");
-    assert_eq!(door.close_reason(callers[NEWCOMERS_MAX - 1]), None);
+    assert_eq!(listening.close_reason(callers[NEWCOMERS_MAX - 1]), None);
 }
 
 fn without_media(mut events: Vec<Event>) -> Vec<Event> {
@@ -280,13 +280,13 @@ fn hello() -> Greeting {
 }
 
 /// A listening receiver, and SCTP endpoints without sessions that call it.
-struct Door {
+struct Listening {
     receiver: Receiver,
     callers: Vec<(Endpoint, AssociationId)>,
     now: Time,
 }
 
-impl Door {
+impl Listening {
     fn new() -> Self {
         let session = SessionConfig::new(true, Duration::from_millis(200));
         let receiver = Receiver::new(ReceiverConfig::new(session), Rng::from_u64(4));

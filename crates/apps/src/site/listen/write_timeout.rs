@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// Who takes nothing for so long has gone, or wants to keep us busy.
+/// A peer that reads nothing for so long has gone, or wants to keep us busy.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection whose writes fail when they have waited for too long.

@@ -37,7 +37,7 @@ impl fmt::Debug for Tokens {
 impl Rooms {
     /// The room of this name, and what who has this token may do in it.
     #[must_use]
-    pub fn door(&self, name: &str, token: &str) -> Option<(RoomId, Role)> {
+    pub fn admission(&self, name: &str, token: &str) -> Option<(RoomId, Role)> {
         let (id, room) = self.rooms.iter().find(|(_, room)| room.label.name == name)?;
         Some((*id, room.tokens.role(token)?))
     }
@@ -59,12 +59,12 @@ mod tests {
             rooms.add(label, tokens)
         };
         let (lab, staff) = (add("lab"), add("staff"));
-        assert_eq!(rooms.door("lab", "lab-all"), Some((lab, Role::Attendee)));
-        assert_eq!(rooms.door("staff", "staff-few"), Some((staff, Role::Host)));
+        assert_eq!(rooms.admission("lab", "lab-all"), Some((lab, Role::Attendee)));
+        assert_eq!(rooms.admission("staff", "staff-few"), Some((staff, Role::Host)));
         for (name, token) in
             [("lab", "staff-all"), ("lab", "lab-al"), ("lab", ""), ("x", "lab-all")]
         {
-            assert_eq!(rooms.door(name, token), None, "{name} {token}");
+            assert_eq!(rooms.admission(name, token), None, "{name} {token}");
         }
     }
 }
