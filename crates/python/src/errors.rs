@@ -7,9 +7,25 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
-create_exception!(anabranch, ScenarioError, PyValueError);
-create_exception!(anabranch, RunError, PyRuntimeError);
-create_exception!(anabranch, CallbackError, RunError);
+create_exception!(
+    anabranch,
+    ScenarioError,
+    PyValueError,
+    "A scenario makes no sense: says where, and what would be right."
+);
+create_exception!(
+    anabranch,
+    RunError,
+    PyRuntimeError,
+    "A run came to no end: its limit of events was reached, or a stack misbehaved."
+);
+create_exception!(
+    anabranch,
+    CallbackError,
+    RunError,
+    "A controller, a scheduler or a source raised, or returned what makes no sense.\n\n\
+     The exception that it raised is the ``__cause__``."
+);
 
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();

@@ -1,8 +1,10 @@
 //! The lab as a Python package: what `anabranch._native` holds.
 //!
-//! The package's documentation is in `python/anabranch/_native.pyi`, which names everything here
-//! with its units. Rust's side is thin: each run is one of `anabranch_lab`'s, tables leave by
-//! Arrow's C interface, and objects of Python's stand behind the traits of the stacks.
+//! What has a name in Python is documented in the same words twice: here for `help()`, which reads
+//! the module, and in `python/anabranch/_native.pyi` for editors, which read only that.
+//! `tests/test_help.py` compares them. Rust's side is thin: each run is one of `anabranch_lab`'s,
+//! tables leave by Arrow's C interface, and objects of Python's stand behind the traits of the
+//! stacks.
 
 mod errors;
 mod own;
@@ -14,6 +16,7 @@ mod table;
 
 use pyo3::prelude::*;
 
+/// What is written in Rust: scenarios, their runs, and the tables of what they gave.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -37,7 +37,7 @@ struct Asked {
     jobs: Option<NonZeroUsize>,
 }
 
-/// See `papers.py`.
+/// See ``anabranch.papers.cells``.
 #[pyfunction]
 #[pyo3(signature = (paper, *, seeds = 1, set = None, only = None, frames = None, jobs = None))]
 pub(crate) fn cells(

@@ -46,7 +46,7 @@ pub(crate) struct Recorded {
     pub(crate) batches: Vec<RecordBatch>,
 }
 
-/// See `_native.pyi`.
+/// What runs gave, in the order of their seeds. ``str()`` is the tables of ``lab run``.
 #[pyclass(frozen, module = "anabranch")]
 #[derive(Debug)]
 pub(crate) struct Results {
@@ -57,26 +57,52 @@ pub(crate) struct Results {
 
 #[pymethods]
 impl Results {
+    /// A row for each flow of each run.
+    ///
+    /// Columns: the labels, ``seed``, ``flow``, ``kind``; ``goodput_bps``, payload that arrived
+    /// while the flow sent; ``share`` of its busiest link, 0 to 1; ``delay_p50_ms``,
+    /// ``delay_p95_ms``, ``delay_p99_ms`` and ``delay_max_ms`` of messages, from when they were
+    /// ready to their arrival; ``first_ms`` from its start to the first message at the other end;
+    /// ``messages``, and how many of them were ``lost``; ``packets`` that the sender sent;
+    /// ``retransmitted`` packets' worth of data; of media, units that came ``late``, ``freezes``
+    /// of the picture and ``frozen_ms`` in all; why its transport ``ended`` before the run did.
     #[getter]
     fn flows(&self) -> PyResult<Table> {
         self.rows(FLOW_COLUMNS, |outcome| outcome.flows.iter().map(flow_row).collect())
     }
 
+    /// A row for each direction of each link of each run.
+    ///
+    /// Columns: the labels, ``seed``, ``link``; ``utilisation``, what it carried of what it could
+    /// have, 0 to 1; packets that were ``lost``, ``refused`` by its queue, and lost to a ``cut``
+    /// or too long for it; ``queue_mean_bytes`` and ``queue_max_bytes``. All of it until the
+    /// scenario's ``duration`` is over: what drains afterwards is not counted.
     #[getter]
     fn links(&self) -> PyResult<Table> {
         self.rows(LINK_COLUMNS, |outcome| outcome.links.iter().map(link_row).collect())
     }
 
+    /// A row for each chunk of data of each packet on each link: docs/lab-records.md.
+    ///
+    /// ValueError if ``run(packets=True)`` did not ask for it.
     #[getter]
     fn packets(&self) -> PyResult<Table> {
         recorded(self.packets.as_ref(), "packets")
     }
 
+    /// A row for each layer of each picture, and for sound, of media and television.
+    ///
+    /// Columns: the labels, ``seed``, ``flow``, ``track``, ``frame`` (its number there),
+    /// ``layer``, ``class``, ``bytes``; ``ready_s``, when it was made; ``deadline_s``, the
+    /// latency later; ``completed_s``, when its last part came, none if one never did;
+    /// ``delay_s`` from ``ready_s`` to then; ``outcome``, which is ``in time``, ``late`` or
+    /// ``missing``: docs/lab-records.md. ValueError if ``run(frames=True)`` did not ask for it.
     #[getter]
     fn frames(&self) -> PyResult<Table> {
         recorded(self.frames.as_ref(), "frames")
     }
 
+    /// The seed of each run.
     #[getter]
     fn seeds(&self) -> Vec<u64> {
         self.runs.iter().map(|run| run.seed).collect()
@@ -94,6 +120,7 @@ impl Results {
         tables(&self.runs)
     }
 
+    /// The runs of all of them, in this order.
     #[staticmethod]
     fn join(parts: Vec<PyRef<'_, Self>>) -> PyResult<Self> {
         if parts.iter().any(|part| part.packets.is_some() || part.frames.is_some()) {

@@ -17,7 +17,7 @@ use crate::runs::Plan;
 /// Seeds are whole numbers below this one.
 const SEED_END: u64 = 1 << 63;
 
-/// See `_native.pyi`.
+/// Hosts, links, events and flows. docs/scenarios.md of the project has every key.
 #[pyclass(frozen, module = "anabranch")]
 #[derive(Debug)]
 pub(crate) struct Scenario {
@@ -32,6 +32,11 @@ pub(crate) struct Scenario {
 
 #[pymethods]
 impl Scenario {
+    /// Reads a scenario from a file in TOML.
+    ///
+    /// ``set`` gives keys other values than the file does, as ``{"wifi.loss": "1%"}``, or
+    /// ``{"duration": "5s"}``. Raises ScenarioError, or OSError if the file cannot be read.
+    /// Files that it names, films and recorded links, are looked for from its own folder.
     #[classmethod]
     #[pyo3(signature = (path, set = None))]
     fn load(
@@ -54,6 +59,9 @@ impl Scenario {
         Self::read(name, path, text, given(set)?)
     }
 
+    /// Reads a scenario from text; messages call it ``name``.
+    ///
+    /// Files that it names are looked for from the working directory.
     #[classmethod]
     #[pyo3(signature = (text, set = None, *, name = "scenario"))]
     fn parse(
@@ -65,6 +73,7 @@ impl Scenario {
         Self::read(name.to_owned(), PathBuf::new(), text, given(set)?)
     }
 
+    /// One to start from: ``dumbbell``, ``two-paths``, ``handoff``, ``cellular`` or ``dccp``.
     #[classmethod]
     #[pyo3(signature = (name, set = None))]
     fn example(
@@ -76,6 +85,7 @@ impl Scenario {
         Self::read(name.to_owned(), PathBuf::new(), example.text().to_owned(), given(set)?)
     }
 
+    /// A JSON schema of scenarios, for editors.
     #[staticmethod]
     fn schema() -> String {
         schema()
@@ -91,21 +101,42 @@ impl Scenario {
         Self::read(name, path, self.text.clone(), [kept, more].concat())
     }
 
+    /// The file.
     #[getter]
     fn text(&self) -> &str {
         &self.text
     }
 
+    /// How long it runs, in seconds of the simulation.
     #[getter]
     fn duration_s(&self) -> f64 {
         self.written.duration().as_secs_f64()
     }
 
+    /// The seeds that it asks for.
     #[getter]
     fn seeds(&self) -> Vec<u64> {
         self.written.seeds().collect()
     }
 
+    /// Runs it with each of these seeds, the scenario's own where none are given.
+    ///
+    /// Runs go on at once on all cores, or on ``jobs`` threads, and hold no lock of Python's;
+    /// Ctrl-C ends them. The same seed gives the same results to the last digit.
+    ///
+    /// ``packets`` and ``frames`` keep what became of every packet and of every unit of media
+    /// (``Results.packets``, ``Results.frames``): about 100 bytes of memory each.
+    ///
+    /// The rest is by the names of flows. ``controllers`` has, for flows over SCTP and media
+    /// sessions, what makes a congestion controller of a FreshPath, as a class derived from
+    /// Controller; ``schedulers`` what makes a PathScheduler; ``sources``, for flows over SCTP
+    /// and UDP, functions that take a seed and return an iterable of messages: pairs of seconds
+    /// from the flow's start, never decreasing, and bytes. With any of these, runs go on one
+    /// after the other in the calling thread. Raises CallbackError where one of them raises or
+    /// returns what makes no sense.
+    ///
+    /// ``labels`` are put in front of each row of each table. Raises RunError if a run does not
+    /// end within the scenario's ``steps_max``.
     #[pyo3(signature = (
         seeds = None, *, jobs = None, packets = false, frames = false, controllers = None,
         schedulers = None, sources = None, labels = None,

@@ -20,7 +20,10 @@ use pyo3::types::{PyCapsule, PyDict};
 /// Rows of a batch.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// See `_native.pyi`.
+/// Rows and columns in Arrow's layout, which other libraries read without a copy.
+///
+/// It has Arrow's PyCapsule interface: ``polars.DataFrame(table)``, ``pyarrow.table(table)`` and
+/// whatever else takes an Arrow stream. Columns of text are dictionaries.
 #[pyclass(frozen, module = "anabranch")]
 #[derive(Debug)]
 pub(crate) struct Table {
@@ -103,11 +106,13 @@ impl Table {
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
+    /// How many rows it has.
     #[getter]
     fn num_rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
+    /// The names of its columns, in their order.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         self.schema.fields().iter().map(|field| field.name().clone()).collect()
@@ -121,11 +126,13 @@ impl Table {
         format!("<anabranch.Table of {} rows: {}>", self.num_rows(), self.column_names().join(", "))
     }
 
+    /// As a frame of polars, which must be there.
     fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let polars = needed(slf.py(), "polars", "to_polars needs polars: pip install polars")?;
         polars.call_method1("DataFrame", (slf,))
     }
 
+    /// As a frame of pandas on Arrow's own memory; pandas and pyarrow must be there.
     fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let words = "to_pandas needs pandas and pyarrow: pip install pandas pyarrow";
         let pandas = needed(slf.py(), "pandas", words)?;

@@ -62,8 +62,7 @@ class Scenario:
 
     @classmethod
     def example(cls, name: str, set: dict[str, Any] | None = None) -> Scenario:
-        """One to start from: ``dumbbell``, ``two-paths``, ``handoff``,
-        ``cellular`` or ``dccp``."""
+        """One to start from: ``dumbbell``, ``two-paths``, ``handoff``, ``cellular`` or ``dccp``."""
 
     @staticmethod
     def schema() -> str:
@@ -155,10 +154,10 @@ class Results:
         """A row for each layer of each picture, and for sound, of media and television.
 
         Columns: the labels, ``seed``, ``flow``, ``track``, ``frame`` (its number there),
-        ``layer``, ``class``, ``bytes``; ``ready_s``, when it was made; ``deadline_s``, the latency later;
-        ``completed_s``, when its last part came, none if one never did; ``delay_s`` from
-        ``ready_s`` to then; ``outcome``, which is ``in time``, ``late`` or ``missing``:
-        docs/lab-records.md. ValueError if ``run(frames=True)`` did not ask for it.
+        ``layer``, ``class``, ``bytes``; ``ready_s``, when it was made; ``deadline_s``, the
+        latency later; ``completed_s``, when its last part came, none if one never did;
+        ``delay_s`` from ``ready_s`` to then; ``outcome``, which is ``in time``, ``late`` or
+        ``missing``: docs/lab-records.md. ValueError if ``run(frames=True)`` did not ask for it.
         """
 
     @property
@@ -182,9 +181,13 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
     def __arrow_c_schema__(self) -> object: ...
     @property
-    def num_rows(self) -> int: ...
+    def num_rows(self) -> int:
+        """How many rows it has."""
+
     @property
-    def column_names(self) -> list[str]: ...
+    def column_names(self) -> list[str]:
+        """The names of its columns, in their order."""
+
     def __len__(self) -> int: ...
     def to_polars(self) -> polars.DataFrame:
         """As a frame of polars, which must be there."""
@@ -302,7 +305,7 @@ class Demand:
 
     @property
     def expires_s(self) -> float | None:
-        """When the message is of no use any more."""
+        """When the message is of no use any more, in seconds of the simulation; None if never."""
 
     @property
     def peer_window(self) -> int:
@@ -342,7 +345,7 @@ class Outlook:
 
     @property
     def usage(self) -> float:
-        """The share of the window that is in flight."""
+        """The share of the window that is in flight; 1 is all of it."""
 
     @property
     def window(self) -> int:
@@ -354,7 +357,7 @@ class Outlook:
 
     @property
     def loss_rate(self) -> float:
-        """The share of DATA chunks that was lost."""
+        """The share of DATA chunks that was lost, 0 to 1."""
 
 def cells(
     paper: str,

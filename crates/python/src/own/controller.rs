@@ -219,48 +219,69 @@ impl CongestionController for Controller {
     }
 }
 
-/// See `_native.pyi`.
+/// What is known of a path before anything was sent there.
 #[pyclass(frozen, get_all, module = "anabranch")]
 #[derive(Debug)]
 pub(crate) struct FreshPath {
+    /// Bytes of the longest DATA chunk, header included.
     pmdcs: usize,
+    /// How fast it may begin, in bits per second, where the flow says so.
     start_rate_bps: Option<u64>,
 }
 
-/// See `_native.pyi`.
+/// What one SACK said about one path.
 #[pyclass(frozen, get_all, module = "anabranch")]
 #[derive(Debug)]
 pub(crate) struct Ack {
+    /// When it arrived, in seconds of the simulation.
     now_s: f64,
+    /// Bytes acknowledged for the first time.
     acked: usize,
+    /// Bytes in flight on the path before it.
     flight_before: usize,
+    /// Bytes still in flight on the path.
     flight: usize,
+    /// Whether the oldest data in flight on the path was acknowledged.
     advanced: bool,
+    /// Whether the path is in Fast Recovery.
     in_recovery: bool,
+    /// The round-trip time in seconds, if there was a sample.
     rtt_s: Option<f64>,
+    /// Bytes acknowledged on the path so far.
     delivered: u64,
+    /// The delivery rate in bits per second, if there was a sample.
     rate_bps: Option<u64>,
+    /// Whether the application limited what was in flight when the sample was sent.
     app_limited: bool,
 }
 
-/// See `_native.pyi`.
+/// A chunk of data that goes out.
 #[pyclass(frozen, get_all, module = "anabranch")]
 #[derive(Debug)]
 pub(crate) struct SentData {
+    /// When, in seconds of the simulation.
     now_s: f64,
+    /// Its bytes.
     bytes: usize,
+    /// Bytes in flight on the path before it.
     flight: usize,
+    /// Whether the application had nothing more to send at some time of the round trip.
     app_limited: bool,
 }
 
-/// See `_native.pyi`.
+/// A chunk that was declared lost.
 #[pyclass(frozen, get_all, module = "anabranch")]
 #[derive(Debug)]
 pub(crate) struct LostChunk {
+    /// Its bytes.
     bytes: usize,
+    /// Bytes in flight on the path right after it was sent, itself included.
     in_flight: usize,
+    /// Bytes declared lost on the path since it was sent, itself included.
     lost_since_sent: u64,
+    /// Bytes acknowledged on the path so far.
     delivered: u64,
+    /// Whether the application limited what was in flight when it was sent.
     app_limited: bool,
 }
 

@@ -75,29 +75,43 @@ impl PathScheduler for Scheduler {
     }
 }
 
-/// See `_native.pyi`.
+/// The message whose next packet looks for a path.
 #[pyclass(frozen, get_all, module = "anabranch")]
 #[derive(Debug)]
 pub(crate) struct Demand {
+    /// The time, in seconds of the simulation.
     now_s: f64,
+    /// When the message is of no use any more, in seconds of the simulation; None if never.
     expires_s: Option<f64>,
+    /// Bytes that the peer's window has room for.
     peer_window: usize,
+    /// Bytes that wait to be sent and are as urgent as this message, itself included.
     backlog: usize,
 }
 
-/// See `_native.pyi`.
+/// What is known of a path that can carry data.
 #[pyclass(frozen, get_all, module = "anabranch")]
 #[derive(Debug)]
 pub(crate) struct Outlook {
+    /// Which path: what ``PathScheduler.choose`` returns.
     path: u32,
+    /// Whether a packet may go out now.
     is_open: bool,
+    /// The smoothed round-trip time in seconds; zero before the first sample.
     srtt_s: f64,
+    /// How long it takes until a packet that goes this way next has arrived, in seconds.
     arrival_s: f64,
+    /// How fast the path carries data, in bits per second.
     rate_bps: u64,
+    /// Whether the rate doubles each round trip.
     slow_start: bool,
+    /// The share of the window that is in flight; 1 is all of it.
     usage: f64,
+    /// The congestion window in bytes.
     window: usize,
+    /// The slow-start threshold in bytes; None before the first loss.
     ssthresh: Option<usize>,
+    /// The share of DATA chunks that was lost, 0 to 1.
     loss_rate: f64,
 }
 
