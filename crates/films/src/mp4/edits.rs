@@ -74,6 +74,14 @@ impl Edits {
         Ok(Self { kind, timescale, parts, entry, nth: 0, entered: false })
     }
 
+    /// Lets the last part go on to the track's end: what fragments add was not known when the list
+    /// was written.
+    pub(super) fn leave_end_open(&mut self) {
+        if let Some(last) = self.parts.last_mut() {
+            last.until = i64::MAX;
+        }
+    }
+
     pub(super) fn rewind(&mut self) {
         (self.nth, self.entered) = (0, false);
     }
@@ -127,7 +135,7 @@ fn parts_of(trak: &Trak, timescale: i64, movie_timescale: i64) -> Result<Vec<Par
                 return Err(Damaged("its edit list has more parts than any film"));
             }
             let from = i64::try_from(begin).unwrap_or(i64::MAX).min(TIME_BOUND);
-            // Who does not know how long a film will be, when its fragments follow, says 0.
+            // "0" is said of what is as long as the film will be.
             let until = match duration {
                 0 => i64::MAX,
                 _ => from.saturating_add(rescaled(duration, movie_timescale, timescale)),

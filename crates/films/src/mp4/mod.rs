@@ -62,7 +62,10 @@ impl<S: Read + Seek> Mp4<S> {
         let len = source.seek(SeekFrom::End(0)).map_err(|error| error.to_string())?;
         let moov = read_moov(&mut source, len)?;
         let fragments = moov.mvex.as_ref().map(|mvex| Fragments::new(mvex, len));
-        let tracks = tracks_of(moov)?;
+        let mut tracks = tracks_of(moov)?;
+        if fragments.is_some() {
+            tracks.iter_mut().for_each(Track::expect_fragments);
+        }
         if tracks.is_empty() {
             return Err("it has neither a picture nor sound".to_owned());
         }

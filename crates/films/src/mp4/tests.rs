@@ -250,7 +250,13 @@ fn a_picture_that_the_file_cannot_hold_costs_no_memory() {
 
 /// The film with its description in front, and its samples described fragment by fragment of ten.
 fn in_fragments() -> Vec<u8> {
+    in_fragments_with(|_| ())
+}
+
+/// The same with another description of itself.
+fn in_fragments_with(change: impl FnOnce(&mut Moov)) -> Vec<u8> {
     let mut moov = read_moov(&mut Cursor::new(FILM), FILM.len() as u64).unwrap();
+    change(&mut moov);
     let mut moofs = Vec::new();
     for trak in &mut moov.trak {
         let tables = std::mem::take(&mut trak.mdia.minf.stbl);
@@ -304,6 +310,18 @@ fn a_film_in_fragments_becomes_the_stream_that_it_is_in_one_piece() {
     whole.rewind().unwrap();
     fragments.rewind().unwrap();
     assert!(stream_of(&mut fragments).unwrap() == stream_of(&mut whole).unwrap(), "again");
+}
+
+#[test]
+fn fragments_go_on_where_the_edit_list_ends_that_was_written_before_them() {
+    let early = in_fragments_with(|moov| {
+        for trak in &mut moov.trak {
+            let list = trak.edts.as_mut().and_then(|edts| edts.elst.as_mut()).unwrap();
+            list.entries.last_mut().unwrap().segment_duration = 40;
+        }
+    });
+    let whole = stream_of(&mut film(&in_fragments()).unwrap()).unwrap();
+    assert!(stream_of(&mut film(&early).unwrap()).unwrap() == whole);
 }
 
 #[test]

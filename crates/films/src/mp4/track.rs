@@ -108,6 +108,11 @@ impl Track {
         })
     }
 
+    /// Tells it that fragments follow.
+    pub(super) fn expect_fragments(&mut self) {
+        self.edits.leave_end_open();
+    }
+
     pub(super) fn rewind(&mut self) -> Result<(), Damaged> {
         self.samples = Samples::default();
         self.edits.rewind();
