@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anabranch_apps::call::{
     CallOptions, CallPage, DeviceSource, RoomPage, VisitOptions, call, visit,
 };
+use anabranch_apps::input::{InputOptions, Readers};
 use anabranch_apps::url::{CallUrl, RoomUrl, SessionUrl};
 use clap::Args;
 
@@ -83,6 +84,7 @@ impl Call {
             name: self.name,
             camera: self.camera,
             microphone: self.microphone,
+            input_options: InputOptions { readers: Readers::Apart, ..InputOptions::default() },
             record: self.record,
             page,
             recording: log.recording(),

@@ -38,9 +38,13 @@ pub struct NoDeviceSource;
 
 impl DeviceSource {
     /// Opens a file once, so that one that is no media is no call either.
-    pub(super) async fn check(&self, clock: Clock) -> Result<(), InputError> {
+    pub(super) async fn check(
+        &self,
+        options: InputOptions,
+        clock: Clock,
+    ) -> Result<(), InputError> {
         match self {
-            Self::File(path) => source::check_file(path.clone(), clock).await,
+            Self::File(path) => source::check_file(path.clone(), options, clock).await,
             Self::Command(_) => Ok(()),
         }
     }
@@ -90,6 +94,7 @@ impl Devices {
     pub(super) fn open(
         camera: Option<DeviceSource>,
         microphone: Option<DeviceSource>,
+        options: InputOptions,
         clock: Clock,
     ) -> Self {
         let (sender, captured) = mpsc::channel(WAITING_MAX);
@@ -100,7 +105,7 @@ impl Devices {
                 DeviceSource::File(path) => Source::Input(Input::File(path)),
                 DeviceSource::Command(command) => Source::Command(command),
             };
-            Some(source::spawn(source, InputOptions::default(), clock, "call".into(), device))
+            Some(source::spawn(source, options, clock, "call".into(), device))
         });
         Self { tasks: tasks.collect(), captured }
     }

@@ -18,6 +18,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until, timeout};
 use super::media::{Captured, DeviceSource, Devices};
 use super::page::CallPage;
 use super::record::Recorder;
+use crate::input::InputOptions;
 use crate::net::{NetError, unpredictable_rng};
 use crate::output::OutputError;
 use crate::service::{
@@ -48,6 +49,8 @@ pub struct CallOptions {
     pub camera: Option<DeviceSource>,
     /// Instead of the page's microphone.
     pub microphone: Option<DeviceSource>,
+    /// How their files are read.
+    pub input_options: InputOptions,
     /// The folder that gets what is played out.
     pub record: Option<PathBuf>,
     /// The page, if there is one.
@@ -65,11 +68,12 @@ pub async fn call(
     mut stop: Stop,
     observer: &mut Observer<'_>,
 ) -> Result<(), ServiceError> {
-    let CallOptions { url, name, camera, microphone, record, page, recording } = options;
+    let CallOptions { url, name, camera, microphone, input_options, record, page, recording } =
+        options;
     check(&url)?;
     let clock = Clock::start();
     for source in [&camera, &microphone].into_iter().flatten() {
-        source.check(clock).await?;
+        source.check(input_options, clock).await?;
     }
     let recorder = record.as_deref().map(Recorder::create).transpose();
     let recorder = recorder.map_err(|source| unwritable(record.as_ref(), source))?;
@@ -85,7 +89,7 @@ pub async fn call(
     agent.set_local_addresses(uplinks.plan().announced());
     let handle = Driver::spawn_with_clock(agent, sockets, clock)?;
     let page_sends = (camera.is_none(), microphone.is_none());
-    let devices = Devices::open(camera, microphone, clock);
+    let devices = Devices::open(camera, microphone, input_options, clock);
     let mut run = Run {
         handle: handle.clone(),
         uplinks,

@@ -1,6 +1,8 @@
 //! `anabranch call` as two people meet it, without a screen: two programs, real sockets.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "../channels/greedy.rs"]
+mod greedy;
 #[path = "../transfer/harness.rs"]
 #[expect(dead_code, reason = "the tests of several programs share it")]
 mod harness;

@@ -1,8 +1,11 @@
 //! Calls that are not taken, and options that make no call: in words.
 
+use std::path::Path;
+
 use anabranch_keys::Identity;
 
 use super::{ME, listener};
+use crate::greedy::greedy;
 use crate::harness::{FILM, Place, Running, free_port, run};
 
 #[test]
@@ -78,6 +81,16 @@ fn a_file_that_is_no_media_is_named_at_once() {
         assert_eq!(status, Some(2), "{said}");
         assert!(said.contains(file.as_str()), "{said}");
     }
+}
+
+#[test]
+fn a_film_that_takes_more_memory_than_a_reader_may_have_ends_its_reader_alone() {
+    let place = Place::new("call-greedy");
+    let film = place.file("greedy.webm");
+    greedy(Path::new(&film));
+    let (status, said) = run(&["call", "--no-page", "--camera", &film]);
+    assert_eq!(status, Some(2), "{said}");
+    assert!(said.contains("it took more than 512 MiB of memory to read"), "{said}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod films;
+mod greedy;
 mod media;
 mod others;
 #[path = "../ports/mod.rs"]

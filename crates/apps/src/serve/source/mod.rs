@@ -124,8 +124,12 @@ pub(crate) fn spawn(
 ///
 /// # Errors
 /// It cannot; says why.
-pub(crate) async fn check_file(path: PathBuf, clock: Clock) -> Result<(), InputError> {
-    rounds::check(path, clock).await
+pub(crate) async fn check_file(
+    path: PathBuf,
+    options: InputOptions,
+    clock: Clock,
+) -> Result<(), InputError> {
+    rounds::check(path, options, clock).await
 }
 
 async fn read(

@@ -35,8 +35,12 @@ pub(super) async fn play_file<L: Listener>(
 }
 
 /// Opens a file, as it is to be played, and closes it again.
-pub(super) async fn check(path: PathBuf, clock: Clock) -> Result<(), InputError> {
-    open(path, InputOptions::default(), clock).await.map(drop)
+pub(super) async fn check(
+    path: PathBuf,
+    options: InputOptions,
+    clock: Clock,
+) -> Result<(), InputError> {
+    open(path, options, clock).await.map(drop)
 }
 
 /// Plays the films of a folder in the order of their names for ever. What is put there
