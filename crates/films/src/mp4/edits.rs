@@ -146,6 +146,10 @@ fn parts_of(trak: &Trak, timescale: i64, movie_timescale: i64) -> Result<Vec<Par
         let shown_for = rescaled(duration, movie_timescale, CLOCK_HZ);
         shown_until = shown_until.saturating_add(shown_for).min(TIME_BOUND);
     }
+    // What follows a part without an end would never be shown at its time.
+    let last = parts.pop();
+    parts.retain(|part: &Part| part.until < i64::MAX);
+    parts.extend(last);
     if parts.is_empty() && shown_until > 0 {
         parts.push(Part { from: 0, until: i64::MAX, shift: shown_until });
     }

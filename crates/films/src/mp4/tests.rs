@@ -470,6 +470,16 @@ fn stretches_follow_each_other_as_the_edit_list_says() {
 }
 
 #[test]
+fn regression_a_part_without_a_length_before_others_was_the_whole_film_and_time_stood_still() {
+    let with = cut_to(&[(1_000, 1_000), (0, 800)]);
+    let without = cut_to(&[(0, 800)]);
+    assert!(
+        stream_of(&mut film(&with).unwrap()).unwrap()
+            == stream_of(&mut film(&without).unwrap()).unwrap()
+    );
+}
+
+#[test]
 fn an_edit_list_that_shows_nothing_or_too_much_is_refused() {
     let beyond = cut_to(&[(10_000, 11_000)]);
     let end = film(&beyond).map(|mut film| stream_of(&mut film).map(|stream| stream.len()));

@@ -13,7 +13,7 @@ use super::method::Method;
 use super::paper::statements;
 use super::sensitivity::{GROUPS, Group, Variation};
 use super::source::Source;
-use super::table::{COLUMNS, NAMES, Row, as_run, rows};
+use super::table::{COLUMNS, NAMES, Row, again, as_run, rows};
 use super::values::Values;
 use crate::Parameters;
 use crate::drawing::FigureError;
@@ -75,11 +75,8 @@ impl Experiment {
 
     /// How a reader runs one cell again.
     fn again(&self) -> String {
-        let set = self.parameters.flag();
-        format!(
-            "anabranch lab huseynli2023 --cell constant,wired,1 --method SCTP-PQ{set} --capture \
-             --out DIR"
-        )
+        let first = self.results.first();
+        first.map(|(cell, _)| again(&self.parameters, cell)).unwrap_or_default()
     }
 
     fn heading(&self) -> Markup {

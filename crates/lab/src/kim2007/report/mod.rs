@@ -12,7 +12,7 @@ use super::measure::Outcome;
 use super::paper::statements;
 use super::scenario::Scenario;
 use super::sensitivity::Variation;
-use super::table::{Measure, Row, line_name, rows};
+use super::table::{Measure, Row, again, line_name, rows};
 use super::values::Values;
 use crate::drawing::FigureError;
 use crate::page::{Heading, assumed, cited, page, seeds_in_words};
@@ -70,10 +70,8 @@ impl Experiment {
 
     /// How a reader runs one cell again.
     fn again(&self) -> String {
-        let set = self.parameters.flag();
-        let points = self.parameters.values().points(Scenario::Loss);
-        let most = points.last().copied().unwrap_or_default();
-        format!("anabranch lab kim2007 --cell 8,{most},1 --carrier SCTP{set} --capture --out DIR")
+        let first = self.results.first();
+        first.map(|(cell, _)| again(&self.parameters, cell)).unwrap_or_default()
     }
 
     fn heading(&self) -> Markup {
