@@ -76,8 +76,9 @@ impl Time {
 }
 
 /// Saturates after 584 years.
-fn nanos(span: Duration) -> u64 {
-    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+const fn nanos(span: Duration) -> u64 {
+    let whole = span.as_secs().saturating_mul(1_000_000_000);
+    whole.saturating_add(span.subsec_nanos() as u64)
 }
 
 impl Add<Duration> for Time {

@@ -39,9 +39,11 @@ impl Association {
     /// received from". Here the port is part of the path, so that a new one makes a new path: a NAT
     /// may change it, and two interfaces of a peer may share an address behind one.
     pub(super) fn arrival_path(&mut self, now: Time, tuple: FourTuple) -> PathSlot {
-        if let Some(known) = self.sender.paths.find(tuple) {
-            return known;
-        }
+        self.sender.paths.find(tuple).unwrap_or_else(|| self.new_arrival_path(now, tuple))
+    }
+
+    /// The same, of a packet that came over no path that is known.
+    pub(super) fn new_arrival_path(&mut self, now: Time, tuple: FourTuple) -> PathSlot {
         let takes_candidate = self.takes_candidate();
         let added = takes_candidate.then(|| self.add_path(now, tuple, Origin::Arrival)).flatten();
         added.unwrap_or_else(|| self.sender.paths.current())

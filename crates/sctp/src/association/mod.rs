@@ -355,13 +355,11 @@ impl Association {
 
     /// The path that a packet came over. One that proves nothing makes no new path.
     fn path_of_arrival(&mut self, now: Time, tuple: FourTuple, is_trusted: bool) -> PathSlot {
-        let known =
-            self.sender.paths.find(tuple).filter(|path| !self.sender.paths.at(*path).is_deleted());
-        let is_deleted = known.is_none() && self.sender.paths.find(tuple).is_some();
-        if is_trusted && !is_deleted {
-            return self.arrival_path(now, tuple);
+        match self.sender.paths.find(tuple) {
+            Some(path) if !self.sender.paths.at(path).is_deleted() => path,
+            None if is_trusted => self.new_arrival_path(now, tuple),
+            Some(_) | None => self.sender.paths.current(),
         }
-        known.unwrap_or_else(|| self.sender.paths.current())
     }
 
     /// Whether a chunk is to be acknowledged. RFC 3758 section 3.6: "Any time a FORWARD TSN chunk

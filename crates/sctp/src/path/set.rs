@@ -198,6 +198,11 @@ impl PathSet {
     /// the one with the fewest errors serves while no path is active. One that is spared serves
     /// only while no other is in its state.
     pub(crate) fn reselect(&mut self) -> Option<PathSlot> {
+        // The primary has the first rank of all as long as it serves.
+        let is_first = |path: &Path| path.state == PathState::Active && !path.is_spared;
+        if self.current == self.primary && is_first(self.at(self.primary)) {
+            return None;
+        }
         let rank = |path: &Path| {
             let errors = if path.state == PathState::Active { 0 } else { path.error_count };
             (path.state, path.is_spared, errors, path.slot != self.primary, path.slot)

@@ -6,6 +6,7 @@ use anabranch_sansio::{Rate, Time};
 
 use super::{Context, DataSender};
 use crate::event::Event;
+use crate::path::PathSet;
 use crate::trace::TraceKind;
 
 /// How often it is measured: long enough for several round trips of most paths, short enough for a
@@ -77,10 +78,10 @@ struct Silence {
 
 impl Silence {
     /// So much is acknowledged by now; `awaits` tells whether something else is to be.
-    fn listen(&mut self, now: Time, acked: u64, awaits: bool, patience: Duration) {
+    fn listen(&mut self, now: Time, acked: u64, awaits: bool, patience: impl FnOnce() -> Duration) {
         if acked > self.acked {
             let span = now.saturating_since(self.since);
-            if self.is_lasting || span > patience {
+            if self.is_lasting || span > patience() {
                 self.past += span;
             }
         }
@@ -193,6 +194,12 @@ fn grown(before: f64, pauses: u32, allowed: f64) -> f64 {
     (before * (1.0 + growth)).min(allowed.max(before))
 }
 
+/// Without an answer for longer, a path stands still: SACKs are much closer to one another.
+fn answer_patience(paths: &PathSet) -> Duration {
+    let srtts = paths.carriers().filter_map(|path| path.rtt.srtt());
+    srtts.max().unwrap_or_default() + INTERVAL / 2
+}
+
 fn smoothed(before: Option<f64>, value: f64, weight: f64) -> f64 {
     before.map_or(value, |before| before + (value - before) * weight)
 }
@@ -201,12 +208,13 @@ impl DataSender {
     /// Measures the rate when it is time to, and reports when it changed. One that nobody took in
     /// the meantime is replaced.
     pub(crate) fn follow_rate(&mut self, context: &mut Context<'_>) {
-        let patience = self.answer_patience();
         let awaits = !self.outstanding.is_empty();
-        self.rate.silence.listen(context.now, self.paths.bytes_acked(), awaits, patience);
+        let (acked, paths) = (self.paths.bytes_acked(), &self.paths);
+        self.rate.silence.listen(context.now, acked, awaits, || answer_patience(paths));
         if !self.rate.is_due(context.now) {
             return;
         }
+        let patience = answer_patience(&self.paths);
         let (totals, outlook) = (self.rate_totals(), self.rate_outlook(patience));
         let Some(signal) = self.rate.measure(context.now, totals, outlook) else { return };
         context.journal.events.retain(|event| !matches!(event, Event::RateChanged(_)));
@@ -220,12 +228,6 @@ impl DataSender {
         let headers = self.outstanding.format().header_len() as u64 * paths.chunks_sent;
         let payload = streams.bytes_sent + streams.bytes_retransmitted + streams.bytes_copied;
         Totals { acked: paths.bytes_acked, new: streams.bytes_sent, sent: payload + headers }
-    }
-
-    /// Without an answer for longer, a path stands still: SACKs are much closer to one another.
-    fn answer_patience(&self) -> Duration {
-        let srtts = self.paths.carriers().filter_map(|path| path.rtt.srtt());
-        srtts.max().unwrap_or_default() + INTERVAL / 2
     }
 
     fn rate_outlook(&self, patience: Duration) -> Outlook {
@@ -280,7 +282,7 @@ mod tests {
             let allowed = Rate::mbps(5);
             let outlook = Outlook { allowed, slow_start: false, queued: 7, patience };
             // Answers come evenly, the last one now.
-            self.meter.silence.listen(self.now, self.totals.acked, true, INTERVAL);
+            self.meter.silence.listen(self.now, self.totals.acked, true, || INTERVAL);
             let told = self.meter.measure(self.now, self.totals, outlook);
             self.now += INTERVAL;
             told
@@ -364,14 +366,14 @@ mod tests {
     fn what_nobody_waits_for_is_no_silence() {
         let (mut silence, patience) = (Silence::default(), Duration::from_millis(150));
         let at = Time::from_millis;
-        silence.listen(at(1_000), 0, false, patience);
-        silence.listen(at(5_000), 0, false, patience);
-        silence.listen(at(5_100), 900, true, patience);
+        silence.listen(at(1_000), 0, false, || patience);
+        silence.listen(at(5_000), 0, false, || patience);
+        silence.listen(at(5_100), 900, true, || patience);
         assert_eq!(silence.take(at(5_200), patience), Duration::ZERO);
         // It lasts beyond two measurements, and all of it counts.
         assert_eq!(silence.take(at(5_400), patience), Duration::from_millis(300));
         assert_eq!(silence.take(at(5_500), patience), Duration::from_millis(100));
-        silence.listen(at(5_550), 1_000, true, patience);
+        silence.listen(at(5_550), 1_000, true, || patience);
         assert_eq!(silence.take(at(5_600), patience), Duration::from_millis(50));
     }
 }

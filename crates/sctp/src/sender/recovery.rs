@@ -294,10 +294,12 @@ impl DataSender {
         if config.recovery.loss_detection != LossDetection::InTime {
             return;
         }
-        let due = self.outstanding.reordering_due(path).map(|at| (at, LossTimer::Reordering));
-        let probe = self.probe_at(config, path).map(|at| (at, LossTimer::Probe));
-        let timer = due.into_iter().chain(probe).min_by_key(|(at, _)| *at);
-        self.paths.at_mut(path).loss_timer = timer;
+        let due = self.outstanding.reordering_due(path);
+        self.paths.at_mut(path).loss_timer = match (due, self.probe_at(config, path)) {
+            (Some(due), Some(probe)) if probe < due => Some((probe, LossTimer::Probe)),
+            (Some(due), _) => Some((due, LossTimer::Reordering)),
+            (None, probe) => probe.map(|at| (at, LossTimer::Probe)),
+        };
     }
 
     /// When a silent path is probed: after a timeout without any answer; and a timeout after the
