@@ -73,7 +73,7 @@ pub use link::{
     Drops, Link, LinkConfig, LinkStats, Loss, MAX_PACKETS_HELD, Preset, QueueLimit, Trace,
     TraceError,
 };
-pub use nat::{Filtering, Nat, NatConfig};
+pub use nat::{Filtering, Mapping, Nat, NatConfig};
 pub use network::{Duplex, DuplexConfig, ElementId, LinkId, NatId, NatSide, Network, RouteError};
 pub use observer::{Observer, Sighting};
 pub use packet::{Carrier, Journey, Packet, Traffic};

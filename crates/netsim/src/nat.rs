@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use anabranch_sansio::{Rng, Time};
 
-pub use config::{Filtering, NatConfig};
+pub use config::{Filtering, Mapping, NatConfig};
 
 use crate::{Carrier, DropCause, Element, Packet};
 
@@ -26,27 +26,30 @@ const PORT_MIN: u16 = 1_024;
 /// A network address and port translator (RFC 4787): what leaves the
 /// hosts behind it has the NAT's address and a port of the NAT's choice.
 ///
-/// The mapping is endpoint-independent (RFC 4787 REQ-1): a host's port has one public port towards
-/// everybody. A mapping is kept by what leaves, not by what comes in (REQ-6), for
-/// [`NatConfig::timeout`] after the last packet; [`rebind`](Self::rebind) forgets all at once. Only
-/// UDP has ports that can be rewritten without a look inside: other packets are dropped, as most
-/// NATs do.
+/// As RFC 4787 asks (REQ-1), a host's port has one public port towards everybody, unless
+/// [`NatConfig::mapping`] says otherwise. A mapping is kept by what leaves, not by what comes in
+/// (REQ-6), for [`NatConfig::timeout`] after the last packet; [`rebind`](Self::rebind) forgets all
+/// at once. Only UDP has ports that can be rewritten without a look inside: other packets are
+/// dropped, as most NATs do.
 #[derive(Debug)]
 pub struct Nat {
     config: NatConfig,
     public: IpAddr,
     inside: Vec<IpAddr>,
-    mappings: BTreeMap<SocketAddr, Mapping>,
+    bindings: BTreeMap<Inside, Binding>,
     /// Whose a public port is.
-    owners: BTreeMap<u16, SocketAddr>,
+    owners: BTreeMap<u16, Inside>,
     next_port: u16,
     ready: VecDeque<Packet>,
     dropped: VecDeque<Packet>,
 }
 
+/// A port of a host behind the NAT, and whom it has a public port towards, if not everybody.
+type Inside = (SocketAddr, Option<SocketAddr>);
+
 /// A public port, for a port of a host behind the NAT.
 #[derive(Debug)]
-struct Mapping {
+struct Binding {
     port: u16,
     last_used: Time,
     /// Who was sent something through it.
@@ -62,7 +65,7 @@ impl Nat {
             config,
             public,
             inside,
-            mappings: BTreeMap::new(),
+            bindings: BTreeMap::new(),
             owners: BTreeMap::new(),
             next_port,
             ready: VecDeque::new(),
@@ -72,7 +75,7 @@ impl Nat {
 
     /// Forgets all mappings, as after a restart: what leaves gets other ports from now on.
     pub fn rebind(&mut self) {
-        self.mappings.clear();
+        self.bindings.clear();
         self.owners.clear();
     }
 
@@ -91,7 +94,7 @@ impl Nat {
     /// How many mappings there are, those included whose time is over and that nobody asked for.
     #[must_use]
     pub fn mappings(&self) -> usize {
-        self.mappings.len()
+        self.bindings.len()
     }
 
     /// The packet as it leaves towards the public side, or comes in from there.
@@ -116,24 +119,28 @@ impl Nat {
         source: SocketAddr,
         destination: SocketAddr,
     ) -> Option<SocketAddr> {
-        self.forget_if_idle(now, source);
-        if !self.mappings.contains_key(&source) {
-            self.add_mapping(now, source)?;
+        let inside = match self.config.mapping {
+            Mapping::EndpointIndependent => (source, None),
+            Mapping::AddressAndPortDependent => (source, Some(destination)),
+        };
+        self.forget_if_idle(now, inside);
+        if !self.bindings.contains_key(&inside) {
+            self.bind(now, inside)?;
         }
-        let mapping = self.mappings.get_mut(&source)?;
-        mapping.last_used = now;
-        if mapping.peers.len() < PEERS_MAX {
-            mapping.peers.insert(destination);
+        let binding = self.bindings.get_mut(&inside)?;
+        binding.last_used = now;
+        if binding.peers.len() < PEERS_MAX {
+            binding.peers.insert(destination);
         }
-        Some(SocketAddr::new(self.public, mapping.port))
+        Some(SocketAddr::new(self.public, binding.port))
     }
 
-    fn add_mapping(&mut self, now: Time, source: SocketAddr) -> Option<()> {
-        if self.mappings.len() >= MAPPINGS_MAX {
-            let known: Vec<_> = self.mappings.keys().copied().collect();
+    fn bind(&mut self, now: Time, inside: Inside) -> Option<()> {
+        if self.bindings.len() >= MAPPINGS_MAX {
+            let known: Vec<_> = self.bindings.keys().copied().collect();
             known.into_iter().for_each(|known| self.forget_if_idle(now, known));
         }
-        if self.mappings.len() >= MAPPINGS_MAX {
+        if self.bindings.len() >= MAPPINGS_MAX {
             return None;
         }
         while self.owners.contains_key(&self.next_port) {
@@ -141,8 +148,8 @@ impl Nat {
         }
         let port = self.next_port;
         self.next_port = after(port);
-        self.owners.insert(port, source);
-        self.mappings.insert(source, Mapping { port, last_used: now, peers: BTreeSet::new() });
+        self.owners.insert(port, inside);
+        self.bindings.insert(inside, Binding { port, last_used: now, peers: BTreeSet::new() });
         Some(())
     }
 
@@ -153,20 +160,20 @@ impl Nat {
         }
         let owner = *self.owners.get(&public.port())?;
         self.forget_if_idle(now, owner);
-        let mapping = self.mappings.get(&owner)?;
+        let binding = self.bindings.get(&owner)?;
         let is_let_in = match self.config.filtering {
             Filtering::EndpointIndependent => true,
-            Filtering::AddressDependent => mapping.peers.iter().any(|to| to.ip() == peer.ip()),
-            Filtering::AddressAndPortDependent => mapping.peers.contains(&peer),
+            Filtering::AddressDependent => binding.peers.iter().any(|to| to.ip() == peer.ip()),
+            Filtering::AddressAndPortDependent => binding.peers.contains(&peer),
         };
-        is_let_in.then_some(owner)
+        is_let_in.then_some(owner.0)
     }
 
-    fn forget_if_idle(&mut self, now: Time, source: SocketAddr) {
-        let Some(mapping) = self.mappings.get(&source) else { return };
-        if now - mapping.last_used > self.config.timeout {
-            self.owners.remove(&mapping.port);
-            self.mappings.remove(&source);
+    fn forget_if_idle(&mut self, now: Time, inside: Inside) {
+        let Some(binding) = self.bindings.get(&inside) else { return };
+        if now - binding.last_used > self.config.timeout {
+            self.owners.remove(&binding.port);
+            self.bindings.remove(&inside);
         }
     }
 }

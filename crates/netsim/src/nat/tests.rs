@@ -57,6 +57,21 @@ fn a_mapping_is_the_same_towards_everybody_and_each_port_has_its_own() {
 }
 
 #[test]
+fn a_symmetric_nat_has_another_port_for_whoever_is_called() {
+    let mapping = Mapping::AddressAndPortDependent;
+    let mut nat = nat(NatConfig { mapping, ..NatConfig::default() });
+    let public = leave(&mut nat, 0, "10.0.0.1:9899");
+    assert_eq!(leave(&mut nat, 1, "10.0.0.1:9899"), public);
+    for other in ["10.0.0.7:9", "10.0.0.2:10"] {
+        let elsewhere = pass(&mut nat, 0, addr("10.0.0.1:9899"), addr(other)).unwrap().local;
+        assert_ne!(elsewhere, public, "{other}");
+        let back = pass(&mut nat, 1, addr(other), elsewhere).map(|path| path.remote);
+        assert_eq!(back, Some(addr("10.0.0.1:9899")), "{other}");
+        assert_eq!(pass(&mut nat, 1, addr(other), public), None, "{other}");
+    }
+}
+
+#[test]
 fn filtering_decides_whose_packets_are_let_in() {
     let strangers = [("10.0.0.2:9", 3), ("10.0.0.2:10", 2), ("10.0.0.7:9", 1)];
     let strictness = [
