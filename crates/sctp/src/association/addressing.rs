@@ -10,9 +10,12 @@ use crate::event::Event;
 use crate::path::{Origin, Path, PathSlot, PathState, pair_addresses};
 
 impl Association {
-    /// Our addresses, as far as they are known.
+    /// Our addresses, as far as they are known, and the peer is to learn them.
     pub(super) fn own_addresses(&self) -> Vec<IpAddr> {
         let mut addresses: Vec<IpAddr> = Vec::new();
+        if !self.config.paths.announces_addresses {
+            return addresses;
+        }
         for local in &self.locals {
             if !local.ip().is_unspecified() && !addresses.contains(&local.ip()) {
                 addresses.push(local.ip());

@@ -108,7 +108,10 @@ impl Association {
 
     /// Whether addresses can be changed by request.
     pub(super) fn changes_addresses(&self) -> bool {
-        self.readdressing.is_supported && (self.keys.is_some() || self.is_encrypted())
+        let may_announce = self.config.paths.announces_addresses;
+        may_announce
+            && self.readdressing.is_supported
+            && (self.keys.is_some() || self.is_encrypted())
     }
 
     /// A path from an address of ours that may be new to the peer. Its heartbeats begin when the

@@ -134,6 +134,11 @@ pub struct PathConfig {
     /// Paths that an association may have, those included that a peer announces: 1 to 255.
     /// Default: 8.
     pub paths_max: usize,
+    /// Whether the peer learns our IP addresses from us, in INIT and INIT ACK (RFC 9260 section
+    /// 5.1.2) and by ASCONF (RFC 5061). Without, it learns of paths by their packets alone: an
+    /// address says nothing where a relay or a NAT stands between, and both ends have other ways to
+    /// find each other. Default: true.
+    pub announces_addresses: bool,
     /// IP bytes that a packet may have on every path, at least 576. Default: 1400, which passes
     /// through the usual tunnels (VPNs, PPPoE, mobile networks) unfragmented.
     pub path_mtu: usize,
@@ -165,6 +170,7 @@ impl Default for PathConfig {
     fn default() -> Self {
         Self {
             paths_max: 8,
+            announces_addresses: true,
             path_mtu: 1_400,
             path_mtu_search_max: None,
             header_overhead: 40 + 8,

@@ -80,6 +80,13 @@ impl SctpConfig {
         self
     }
 
+    /// The peer learns our paths by their packets alone, not by addresses.
+    #[must_use]
+    pub const fn with_unannounced_addresses(mut self) -> Self {
+        self.association.paths.announces_addresses = false;
+        self
+    }
+
     /// A call fails after so many packets without an answer, sent at even intervals.
     #[must_use]
     pub const fn with_call_attempts(mut self, attempts: u32) -> Self {
