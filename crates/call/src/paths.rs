@@ -93,6 +93,8 @@ struct Leaving {
 #[derive(Debug, Default)]
 pub struct Paths {
     names: BTreeMap<IpAddr, String>,
+    /// How paths to these addresses are told from others of the same interface.
+    remotes: BTreeMap<SocketAddr, String>,
     notes: BTreeMap<PathId, PathNote>,
     deaths: Vec<Death>,
     leaving: Vec<Leaving>,
@@ -101,13 +103,26 @@ pub struct Paths {
 impl Paths {
     /// The same names for another call.
     pub fn begin(&mut self) {
-        *self = Self { names: std::mem::take(&mut self.names), ..Self::default() };
+        *self = self.of_same_names();
+    }
+
+    /// The same names, for another connection.
+    #[must_use]
+    pub fn of_same_names(&self) -> Self {
+        Self { names: self.names.clone(), ..Self::default() }
     }
 
     /// What people call the interface with this address.
     pub fn name_address(&mut self, address: IpAddr, name: String) {
         if self.names.len() < PATHS_MAX || self.names.contains_key(&address) {
             self.names.insert(address, name);
+        }
+    }
+
+    /// What follows an interface's name where a path leads to this address.
+    pub fn name_remote(&mut self, remote: SocketAddr, suffix: &str) {
+        if self.remotes.len() < PATHS_MAX {
+            self.remotes.insert(remote, suffix.to_owned());
         }
     }
 
@@ -121,7 +136,11 @@ impl Paths {
     #[must_use]
     pub fn name(&self, id: PathId, tuple: FourTuple) -> String {
         let known = self.names.get(&tuple.local.ip());
-        known.cloned().unwrap_or_else(|| format!("path {}", id.0))
+        let name = known.cloned().unwrap_or_else(|| format!("path {}", id.0));
+        match self.remotes.get(&tuple.remote) {
+            Some(suffix) => format!("{name} {suffix}"),
+            None => name,
+        }
     }
 
     fn name_of(&self, path: &PathReport) -> String {
@@ -375,8 +394,9 @@ fn close(now: Time, path: &PathReport, paths: &[PathReport], connection: &mut dy
     }
 }
 
+/// What was missing before may only have been late.
 fn losses(before: VoiceCounts, after: VoiceCounts) -> String {
-    match after.concealed - before.concealed {
+    match after.concealed.saturating_sub(before.concealed) {
         0 => "nothing lost".to_owned(),
         1 => "one frame of voice lost".to_owned(),
         count => format!("{count} frames of voice lost"),

@@ -37,7 +37,7 @@ const REST: Duration = Duration::from_millis(600);
 const TOLD: f64 = 0.05;
 
 /// Follows what a connection carries.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct EncoderRate {
     most: Rate,
     /// What the association seems to have room for.
