@@ -14,6 +14,15 @@ use crate::protocol::STREAMS;
 /// below 1024, as STUN does, nor 5120 to 16383, as DTLS does (RFC 7983 section 7).
 pub(crate) const SCTP_PORT: u16 = 5_004;
 
+/// The same between two agents of a room, whose packets the server tells by it.
+pub(crate) const DIRECT_PORT: u16 = 5_005;
+
+/// Whether a datagram holds a packet between two agents.
+pub(crate) fn is_direct(datagram: &[u8]) -> bool {
+    let [high, low] = DIRECT_PORT.to_be_bytes();
+    datagram.starts_with(&[high, low, high, low])
+}
+
 /// Bytes that wait for the other end in the association.
 const SEND_BUFFER: usize = 256 << 10;
 
@@ -41,6 +50,11 @@ pub(crate) const fn between_room_and_member(base: SctpConfig) -> SctpConfig {
         .with_start_rate(START_RATE)
         .with_queuing_delay_max(QUEUING_DELAY_MAX)
         .with_urgent_ahead()
+}
+
+/// Between two agents of a room: what one is called by depends on where the other one is.
+pub(crate) fn of_pair(encryption: Option<Encryption>) -> SctpConfig {
+    of_agent(encryption).with_unannounced_addresses()
 }
 
 /// Between a room and an agent: over all paths, as in a call.

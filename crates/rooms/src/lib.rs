@@ -19,7 +19,7 @@ mod machine;
 pub mod protocol;
 mod rooms;
 
-pub use agent::{Agent, AgentConfig, AgentEvent, AgentStats, Said};
+pub use agent::{Agent, AgentConfig, AgentEvent, AgentStats, PeerKeys, Said, Sealed};
 pub use machine::{JoinError, Server, ServerConfig};
 pub use rooms::{
     Event, GuestId, MEMBERS_MAX, MemberReport, Occurrence, RoomId, RoomLabel, RoomReport, Rooms,

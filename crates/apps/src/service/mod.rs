@@ -17,7 +17,7 @@ pub use line::{Observer, RateLine, Severity, Update};
 pub use retry::{RETRY_DELAY_MAX, Retries, Retry, Wait};
 pub use sanitize::{printable, sanitized, without_secrets};
 pub use secured::SecurityError;
-pub(crate) use secured::{Secured, url_of};
+pub(crate) use secured::{Secured, keys_of, url_of};
 pub(crate) use sentences::{left_out, sentence_of, whole_again};
 pub(crate) use snapshot::Before;
 pub use snapshot::{

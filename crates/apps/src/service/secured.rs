@@ -127,6 +127,14 @@ impl Secured {
         self.own_key
     }
 
+    /// Our own key with its secret, if anything is encrypted.
+    ///
+    /// # Errors
+    /// Its file cannot be read.
+    pub(crate) fn identity(&self) -> Result<Option<Identity>, SecurityError> {
+        Ok(self.own_key.map(|_| self.folder.identity()).transpose()?)
+    }
+
     /// For the session's configuration.
     #[must_use]
     pub(crate) fn encryption(&self) -> Option<Encryption> {
@@ -200,7 +208,7 @@ pub(crate) fn url_of(place: SocketAddr, key: Option<PublicKey>) -> String {
 }
 
 /// Keys whose secrets are written to the file that `SSLKEYLOGFILE` names, if it names one.
-fn keys_of(
+pub(crate) fn keys_of(
     identity: &Identity,
     trust: Trust,
     certificate: Option<&Certificate>,

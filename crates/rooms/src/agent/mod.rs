@@ -5,11 +5,14 @@
 //! page -- messages of docs/meet.md --> Agent -- one association over every path --> room
 //! ```
 
+mod direct;
+mod directly;
 mod visit;
 mod voices;
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use anabranch_call::{Heard as _, LogKind, LogLine, PathError, PathNote, PathUse, Paths};
 use anabranch_sansio::{
@@ -21,8 +24,10 @@ use anabranch_transport::{
 };
 use bytes::Bytes;
 
-use crate::association::{SCTP_PORT, of_agent};
+use crate::association::{SCTP_PORT, is_direct, of_agent};
 use crate::protocol::{Enter, FromMember};
+use direct::Direct;
+pub use direct::{PeerKeys, Sealed};
 use visit::Visit;
 use voices::Voices;
 
@@ -36,6 +41,8 @@ pub struct AgentConfig {
     pub enter: Enter,
     /// How it encrypts, if it does.
     pub encryption: Option<Encryption>,
+    /// The same towards another agent. Without it, one that encrypts talks to rooms alone.
+    pub peer_keys: Option<Arc<dyn PeerKeys>>,
     /// Datagrams of one size that one transmission may hold.
     pub segments_max: usize,
 }
@@ -72,6 +79,8 @@ pub enum AgentEvent {
 /// How a visit stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AgentStats {
+    /// Whether media goes to the only other member without the room.
+    pub is_direct: bool,
     /// What the network does to it.
     pub network: ConnectionStats,
     /// Each path's name, and how it is used, in the order of the network's.
@@ -91,9 +100,10 @@ pub struct AgentStats {
 /// networks do not carry are left out, and the page's encoder is told what they do.
 #[derive(Debug)]
 pub struct Agent {
-    enter: Enter,
+    config: AgentConfig,
     transport: Box<dyn Transport>,
     visit: Option<Visit>,
+    direct: Option<Direct>,
     paths: Paths,
     voices: Voices,
     /// What the room had said when the connection ended.
@@ -102,24 +112,27 @@ pub struct Agent {
     is_readable: bool,
     events: VecDeque<AgentEvent>,
     records: TraceLog,
+    rng: Rng,
 }
 
 impl Agent {
     /// An agent that has not called yet. The generator must be unpredictable on real networks.
     #[must_use]
-    pub fn new(config: AgentConfig, rng: Rng) -> Self {
-        let AgentConfig { enter, encryption, segments_max } = config;
-        let sctp = SctpConfig { segments_max, ..of_agent(encryption) };
+    pub fn new(config: AgentConfig, mut rng: Rng) -> Self {
+        let segments_max = config.segments_max;
+        let sctp = SctpConfig { segments_max, ..of_agent(config.encryption.clone()) };
         Self {
-            enter,
-            transport: Box::new(SctpTransport::new(sctp, SCTP_PORT, rng)),
+            config,
+            transport: Box::new(SctpTransport::new(sctp, SCTP_PORT, rng.fork())),
             visit: None,
+            direct: None,
             paths: Paths::default(),
             voices: Voices::default(),
             last_words: VecDeque::new(),
             is_readable: false,
             events: VecDeque::new(),
             records: TraceLog::default(),
+            rng,
         }
     }
 
@@ -136,7 +149,7 @@ impl Agent {
     pub fn connect(&mut self, now: Time, paths: &[FourTuple]) -> Result<(), ConnectError> {
         self.break_off(now);
         let id = self.transport.connect(now, paths)?;
-        self.visit = Some(Visit::new(now, id, self.enter.encode()));
+        self.visit = Some(Visit::new(now, id, self.config.enter.encode()));
         self.paths.begin();
         self.voices = Voices::default();
         self.last_words.clear();
@@ -147,24 +160,31 @@ impl Agent {
     /// Takes what the page says. Without a visit it goes nowhere.
     pub fn push(&mut self, now: Time, said: Said) {
         let Some(visit) = &mut self.visit else { return };
-        if let Some(connection) = self.transport.connection_mut(visit.id) {
-            visit.push(now, said, connection, &mut self.records);
+        if let Some(piece) = visit.push(said) {
+            self.forward(now, piece);
         }
         self.turn(now);
     }
 
-    /// The next thing that the room says to the page.
+    /// The next thing that the room, or a member of it, says to the page.
     pub fn receive(&mut self, now: Time) -> Option<Said> {
-        let Some(visit) = &mut self.visit else { return self.last_words.pop_front() };
-        if let Some(said) = visit.take_own_words() {
-            return Some(said);
+        loop {
+            let Some(visit) = &mut self.visit else { return self.last_words.pop_front() };
+            if let Some(said) = visit.take_own_words() {
+                return Some(said);
+            }
+            let connection = self.transport.connection_mut(visit.id)?;
+            let Some(message) = connection.receive() else {
+                return self.direct.as_mut()?.receive(now, &mut self.voices);
+            };
+            let said = visit.on_message(now, message, &mut self.voices);
+            if let Some(words) = visit.take_for_agent() {
+                self.heed(now, words);
+            }
+            if said.is_some() {
+                return said;
+            }
         }
-        let message = self.transport.connection_mut(visit.id)?.receive()?;
-        let said = visit.on_message(now, message, &mut self.voices);
-        if let Some(text) = visit.take_bye() {
-            self.tell(AgentEvent::Bye(text));
-        }
-        Some(said)
     }
 
     /// Leaves the room in order.
@@ -174,6 +194,7 @@ impl Agent {
         if let Some(connection) = self.connection_mut() {
             connection.shutdown(now);
         }
+        self.end_direct(now);
         self.turn(now);
     }
 
@@ -184,13 +205,14 @@ impl Agent {
         {
             connection.abort("the page begins anew");
         }
+        self.end_direct(now);
         self.turn(now);
     }
 
     /// Whether nothing is left to say to anybody: the program may end.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
-        self.transport.connections() == 0
+        self.transport.connections() == 0 && self.direct.is_none()
     }
 
     /// How a path is to be used from now on, by both ends.
@@ -203,10 +225,9 @@ impl Agent {
         path: PathId,
         wanted: PathUse,
     ) -> Result<(), PathError> {
-        let Self { visit, transport, paths, .. } = self;
-        let connection = connection_of(visit.as_ref(), &mut **transport);
-        let report = paths.set_use(now, path, wanted, connection.ok_or(PathError::NoCall)?)?;
-        self.tell_room_of(now, &report, wanted);
+        let (connection, paths) = self.media_paths().ok_or(PathError::NoCall)?;
+        let report = paths.set_use(now, path, wanted, connection)?;
+        self.say_use(now, &report, wanted);
         Ok(())
     }
 
@@ -216,21 +237,22 @@ impl Agent {
     /// # Errors
     /// There is no such path, or no other one that stands.
     pub fn leave_path(&mut self, now: Time, path: PathId) -> Result<(), PathError> {
-        let Self { visit, transport, paths, voices, .. } = self;
-        let connection = connection_of(visit.as_ref(), &mut **transport);
-        let counts = voices.voice_counts();
-        let report = paths.leave(now, path, counts, connection.ok_or(PathError::NoCall)?)?;
-        self.tell_room_of(now, &report, PathUse::Spare);
+        let counts = self.voices.voice_counts();
+        let (connection, paths) = self.media_paths().ok_or(PathError::NoCall)?;
+        let report = paths.leave(now, path, counts, connection)?;
+        self.say_use(now, &report, PathUse::Spare);
         Ok(())
     }
 
     /// Our pictures take this path alone while it stands; with `None`, all that are in use again.
     pub fn set_primary(&mut self, path: Option<PathId>) {
-        if let Some(visit) = &mut self.visit {
-            visit.forwarding.primary = path;
+        match (&mut self.direct, &mut self.visit) {
+            (Some(direct), _) if direct.is_open() => direct.forwarding.primary = path,
+            (_, Some(visit)) => visit.forwarding.primary = path,
+            (_, None) => {}
         }
         if let Some(path) = path
-            && let Some(connection) = self.connection_mut()
+            && let Some((connection, _)) = self.media_paths()
         {
             connection.set_primary(path);
         }
@@ -241,11 +263,18 @@ impl Agent {
         if let Some(visit) = &mut self.visit {
             visit.forwarding.voice_twice = twice;
         }
+        if let Some(direct) = &mut self.direct {
+            direct.forwarding.voice_twice = twice;
+        }
     }
 
     /// Opens a further path to the server. `None` if there is no visit or no room for it.
     pub fn open_path(&mut self, now: Time, tuple: FourTuple) -> Option<PathId> {
         let path = self.connection_mut()?.open_path(now, tuple);
+        if let Some(direct) = &mut self.direct {
+            direct.open_from(now, tuple);
+        }
+        self.say_candidates();
         self.turn(now);
         path
     }
@@ -255,6 +284,9 @@ impl Agent {
         if let Some(connection) = self.connection_mut() {
             connection.close_paths_from(now, local);
         }
+        if let Some(direct) = &mut self.direct {
+            direct.close_from(now, local);
+        }
         self.turn(now);
     }
 
@@ -262,31 +294,47 @@ impl Agent {
     #[must_use]
     pub fn stats(&self) -> Option<AgentStats> {
         let visit = self.visit.as_ref()?;
-        let connection = self.transport.connection(visit.id)?;
-        let network = connection.stats();
-        let described =
-            |path: &PathReport| (self.paths.name(path.id, path.tuple), self.paths.note(path.id));
+        let direct = self.direct.as_ref().filter(|direct| direct.is_open());
+        let (network, paths) = match direct {
+            Some(direct) => (direct.stats()?, &direct.paths),
+            None => (self.transport.connection(visit.id)?.stats(), &self.paths),
+        };
+        let described = |path: &PathReport| (paths.name(path.id, path.tuple), paths.note(path.id));
+        let left_out = self.direct.as_ref().map_or(0, |direct| direct.forwarding.left_out());
         Some(AgentStats {
             paths: network.paths.iter().map(described).collect(),
-            rate: connection.rate(),
-            left_out: visit.forwarding.left_out(),
+            rate: network.rate,
+            left_out: visit.forwarding.left_out() + left_out,
             voice_twice: visit.forwarding.voice_twice,
+            is_direct: direct.is_some(),
             network,
         })
+    }
+
+    /// The connection that media takes, and how its paths are used.
+    fn media_paths(&mut self) -> Option<(&mut dyn Connection, &mut Paths)> {
+        if self.direct.as_ref().is_some_and(Direct::is_open) {
+            return self.direct.as_mut()?.with_paths();
+        }
+        let id = self.visit.as_ref()?.id;
+        Some((self.transport.connection_mut(id)?, &mut self.paths))
     }
 
     fn connection_mut(&mut self) -> Option<&mut dyn Connection> {
         connection_of(self.visit.as_ref(), &mut *self.transport)
     }
 
-    /// The room learns on the path itself how it is to be used: a NAT hides our address.
-    fn tell_room_of(&mut self, now: Time, path: &PathReport, wanted: PathUse) {
-        let (local, remote) = (path.tuple.local.to_string(), path.tuple.remote.to_string());
-        let message = FromMember::Path { r#use: wanted, local, remote };
-        if let Some(visit) = &mut self.visit {
+    /// The other end learns on the path itself how it is to be used: a NAT hides our address.
+    fn say_use(&mut self, now: Time, path: &PathReport, wanted: PathUse) {
+        let name = self.media_paths().map(|(_, paths)| paths.name(path.id, path.tuple));
+        let name = name.unwrap_or_default();
+        if self.direct.as_ref().is_some_and(Direct::is_open) {
+            self.say_use_directly(now, path, wanted);
+        } else if let Some(visit) = &mut self.visit {
+            let (local, remote) = (path.tuple.local.to_string(), path.tuple.remote.to_string());
+            let message = FromMember::Path { r#use: wanted, local, remote };
             visit.say(message.encode(), (wanted != PathUse::Never).then_some(path.id));
         }
-        let name = self.paths.name(path.id, path.tuple);
         let text = match wanted {
             PathUse::Use => format!("{name} carries data."),
             PathUse::Spare => format!("{name} is spared while another path stands."),
@@ -306,6 +354,7 @@ impl Agent {
         while let Some((id, event)) = self.transport.poll_event() {
             self.on_event(now, id, event);
         }
+        self.turn_direct(now);
         if let Some(visit) = &mut self.visit
             && let Some(connection) = self.transport.connection_mut(visit.id)
         {
@@ -330,6 +379,7 @@ impl Agent {
             Event::Closed { reason, .. } => {
                 self.last_words = std::iter::from_fn(|| self.receive(now)).collect();
                 self.visit = None;
+                self.end_direct(now);
                 self.tell(AgentEvent::Closed(reason));
             }
             Event::Restarted { .. } | Event::Writable | Event::RateChanged(_) => {}
@@ -342,17 +392,25 @@ impl Agent {
         let reports = stats.map(|stats| stats.paths).unwrap_or_default();
         let mut log = Vec::new();
         self.paths.on_event(now, event, (&reports, &self.voices), &mut log);
-        log.into_iter().for_each(|line| self.tell(AgentEvent::Log(line)));
+        self.tell_of_ways_to_room(log);
+    }
+
+    /// While media goes to the other member, it says what became of its paths.
+    fn tell_of_ways_to_room(&mut self, log: Vec<LogLine>) {
+        if !self.direct.as_ref().is_some_and(Direct::is_open) {
+            log.into_iter().for_each(|line| self.tell(AgentEvent::Log(line)));
+        }
     }
 
     fn tick(&mut self, now: Time) {
+        self.tick_direct(now);
         let Self { visit, transport, paths, voices, .. } = self;
         let Some(visit) = visit else { return };
         let Some(connection) = transport.connection_mut(visit.id) else { return };
         self.is_readable |= visit.tick(now, connection);
         let mut log = Vec::new();
         paths.tick(now, voices, connection, &mut log);
-        log.into_iter().for_each(|line| self.tell(AgentEvent::Log(line)));
+        self.tell_of_ways_to_room(log);
     }
 
     fn tell(&mut self, event: AgentEvent) {
@@ -373,12 +431,18 @@ impl Machine for Agent {
     type Event = AgentEvent;
 
     fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
-        self.transport.handle_datagram(now, datagram);
+        match &mut self.direct {
+            Some(direct) if is_direct(datagram.bytes) => direct.handle_datagram(now, datagram),
+            Some(_) | None => self.transport.handle_datagram(now, datagram),
+        }
         self.turn(now);
     }
 
     fn handle_timeout(&mut self, now: Time) {
         self.transport.handle_timeout(now);
+        if let Some(direct) = &mut self.direct {
+            direct.handle_timeout(now);
+        }
         if self.visit.as_ref().is_some_and(|visit| visit.next_tick <= now) {
             self.tick(now);
         }
@@ -386,13 +450,15 @@ impl Machine for Agent {
     }
 
     fn poll_transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        self.transport.poll_transmit(now, buf)
+        let direct = self.direct.as_mut().and_then(|direct| direct.poll_transmit(now, buf));
+        direct.or_else(|| self.transport.poll_transmit(now, buf))
     }
 
     fn poll_timeout(&self) -> Option<Wakeup> {
         let tick = self.visit.as_ref().map(|visit| visit.next_tick);
         let tick = tick.map(|at| Wakeup { at, why: "look at rate and paths" });
-        self.transport.poll_timeout().into_iter().chain(tick).min()
+        let direct = self.direct.as_ref().and_then(Direct::poll_timeout);
+        [self.transport.poll_timeout(), direct, tick].into_iter().flatten().min()
     }
 
     fn poll_event(&mut self) -> Option<AgentEvent> {
@@ -405,9 +471,13 @@ impl Machine for Agent {
     fn set_tracing(&mut self, on: bool) {
         self.records.set(on);
         self.transport.set_tracing(on);
+        if let Some(direct) = &mut self.direct {
+            direct.set_tracing(on);
+        }
     }
 
     fn poll_trace(&mut self) -> Option<TraceRecord> {
-        self.records.pop().or_else(|| self.transport.poll_trace())
+        let own = self.records.pop().or_else(|| self.transport.poll_trace());
+        own.or_else(|| self.direct.as_mut()?.poll_trace())
     }
 }

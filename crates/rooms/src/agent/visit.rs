@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use anabranch_call::{EncoderRate, VIDEO_RATE_MAX};
-use anabranch_sansio::{PathId, Time, TraceLog};
+use anabranch_sansio::{PathId, Rate, Time};
 use anabranch_session::treatment::MediaClass;
 use anabranch_transport::{
     Connection, ConnectionId, Incoming, Level, Outgoing, PathPreference, RateSignal, SendError,
@@ -14,20 +14,36 @@ use bytes::Bytes;
 use super::Said;
 use super::voices::Voices;
 use crate::forwarding::{Forwarding, media_queued, set_priorities};
-use crate::protocol::{FILES_STREAM, FromRoom, MemberNumber, PPID_BINARY, PPID_TEXT, forwarded};
+use crate::protocol::{
+    FILES_STREAM, Forwarded, FromRoom, Introduction, Listeners, MemberNumber, PPID_BINARY,
+    PPID_TEXT, forwarded,
+};
 use crate::rooms::{ASKS_MAX, send_behind};
 
 /// How often rate and paths are looked at.
 const TICK: Duration = Duration::from_millis(100);
 
 /// Looks at the clock until a second is over.
-const TICKS_A_SECOND: u32 = 10;
+pub(super) const TICKS_A_SECOND: u32 = 10;
 
 /// Texts that wait for room; a page says less.
 const OUTBOX_MAX: usize = 256;
 
 /// Of ourselves: pieces keep the tracks that the page gave them.
 const OURSELVES: MemberNumber = MemberNumber(0);
+
+/// What the room says to the agent alone, or to both.
+#[derive(Debug)]
+pub(super) enum ForAgent {
+    /// The page is in.
+    Entered,
+    /// There is one other member, an agent.
+    Introduced(Introduction),
+    /// There is not any more.
+    Parted,
+    /// The last words, for people.
+    Bye(String),
+}
 
 /// One connection of an agent to its room.
 #[derive(Debug)]
@@ -41,7 +57,12 @@ pub(super) struct Visit {
     encode: Option<(u64, u64, String)>,
     /// What the agent itself says to the page.
     own_words: VecDeque<Said>,
-    bye: Option<String>,
+    /// What the room said that the agent has to act on.
+    for_agent: Option<ForAgent>,
+    /// Who could listen, as far as the room is concerned.
+    listeners: Option<Listeners>,
+    /// What goes to the only other member and not to the room makes no more than that.
+    direct_rate: Option<Rate>,
     pub(super) next_tick: Time,
     ticks: u32,
     has_priorities: bool,
@@ -60,16 +81,18 @@ impl Visit {
             rate,
             encode: None,
             own_words: VecDeque::new(),
-            bye: None,
+            for_agent: None,
+            listeners: None,
+            direct_rate: None,
             next_tick: now + TICK,
             ticks: 0,
             has_priorities: false,
         }
     }
 
-    /// The room's last words, once.
-    pub(super) fn take_bye(&mut self) -> Option<String> {
-        self.bye.take()
+    /// What the room said that the agent has to act on, once.
+    pub(super) fn take_for_agent(&mut self) -> Option<ForAgent> {
+        self.for_agent.take()
     }
 
     /// Says something to the room, over this path if it stands.
@@ -80,25 +103,16 @@ impl Visit {
         }
     }
 
-    /// Takes what the page says.
-    pub(super) fn push(
-        &mut self,
-        now: Time,
-        said: Said,
-        connection: &mut dyn Connection,
-        records: &mut TraceLog,
-    ) {
+    /// Takes what the page says; media is returned, for whoever gets it.
+    pub(super) fn push(&mut self, said: Said) -> Option<Forwarded> {
         match said.stream {
             FILES_STREAM if self.files.len() < ASKS_MAX => self.files.push_back(said.payload),
             // It may be asked for again.
             FILES_STREAM => {}
             _ if said.is_text => self.say(said.payload, None),
-            _ => {
-                if let Ok(piece) = forwarded(OURSELVES, said.payload) {
-                    self.forwarding.forward(now, piece, connection, records);
-                }
-            }
+            _ => return forwarded(OURSELVES, said.payload).ok(),
         }
+        None
     }
 
     /// Hands over what waits.
@@ -121,39 +135,84 @@ impl Visit {
         send_behind(now, &mut self.files, connection);
     }
 
-    /// A message of the room's, as the page is to get it.
-    pub(super) fn on_message(&mut self, now: Time, message: Incoming, voices: &mut Voices) -> Said {
+    /// A message of the room's, as the page is to get it, if it is to.
+    pub(super) fn on_message(
+        &mut self,
+        now: Time,
+        message: Incoming,
+        voices: &mut Voices,
+    ) -> Option<Said> {
         let Incoming { stream, payload_id, payload, completed_at, .. } = message;
         let is_text = payload_id != PPID_BINARY;
-        let payload = if is_text { self.on_text(payload) } else { payload };
+        let payload = if is_text { self.on_text(payload)? } else { payload };
         if !is_text && stream == MediaClass::Audio.stream() {
             voices.note(completed_at.min(now), &payload);
         }
-        Said { stream: stream.0, is_text, payload }
+        Some(Said { stream: stream.0, is_text, payload })
     }
 
     /// The room knows what the others' networks take, and we know what ours do.
-    fn on_text(&mut self, payload: Bytes) -> Bytes {
+    fn on_text(&mut self, payload: Bytes) -> Option<Bytes> {
         match FromRoom::decode(&payload) {
             Ok(FromRoom::Encode { video_bps, voice_bps, why }) => {
                 self.encode = Some((video_bps, voice_bps, why));
-                self.encode_message().unwrap_or(payload)
+                return self.encode_message().or(Some(payload));
             }
-            Ok(FromRoom::Bye { text, .. }) => {
-                self.bye = Some(text);
-                payload
+            Ok(FromRoom::Welcome { listeners, .. }) => {
+                self.listeners = Some(listeners);
+                self.for_agent = Some(ForAgent::Entered);
             }
-            Ok(_) | Err(_) => payload,
+            Ok(FromRoom::Direct(introduction)) => {
+                self.for_agent = Some(ForAgent::Introduced(introduction));
+                return None;
+            }
+            Ok(FromRoom::DirectEnd) => {
+                self.for_agent = Some(ForAgent::Parted);
+                return None;
+            }
+            Ok(FromRoom::Bye { text, .. }) => self.for_agent = Some(ForAgent::Bye(text)),
+            Ok(_) | Err(_) => {}
         }
+        Some(payload)
     }
 
     /// What the page's encoders are to make at most.
     fn encode_message(&self) -> Option<Bytes> {
         let (video_bps, voice_bps, why) = self.encode.as_ref()?;
-        let (ours, voice_bps) = (self.rate.rate().as_bps(), *voice_bps);
-        let why = if ours < *video_bps { "This is what your networks carry." } else { why };
-        let video_bps = ours.min(*video_bps);
-        Some(FromRoom::Encode { video_bps, voice_bps, why: why.to_owned() }.encode())
+        let ours = self.rate.rate().as_bps();
+        let (video_bps, why) = match self.direct_rate {
+            Some(rate) => (rate.as_bps(), "This is what the networks between you carry."),
+            None if ours < *video_bps => (ours, "This is what your networks carry."),
+            None => (*video_bps, why.as_str()),
+        };
+        let why = why.to_owned();
+        Some(FromRoom::Encode { video_bps, voice_bps: *voice_bps, why }.encode())
+    }
+
+    /// Pictures go to the only other member, which takes so much, or to the room again.
+    pub(super) fn follow_direct_rate(&mut self, rate: Option<Rate>) {
+        if std::mem::replace(&mut self.direct_rate, rate) != rate
+            && let Some(payload) = self.encode_message()
+        {
+            self.tell_page(payload);
+        }
+    }
+
+    /// What our networks take, so far as that is known.
+    pub(super) fn rate(&self) -> EncoderRate {
+        self.rate.clone()
+    }
+
+    /// A key picture is needed: what the page makes goes elsewhere from there on.
+    pub(super) fn want_key(&mut self) {
+        self.tell_page(FromRoom::WantKey.encode());
+    }
+
+    /// Who could listen from now on: with `None`, who the room says.
+    pub(super) fn tell_listeners(&mut self, listeners: Option<Listeners>) {
+        if let Some(listeners) = listeners.or_else(|| self.listeners.clone()) {
+            self.tell_page(FromRoom::Listeners(listeners).encode());
+        }
     }
 
     /// What the agent itself says to the page.
@@ -177,7 +236,7 @@ impl Visit {
             self.tell_page(payload);
         }
         if !self.forwarding.lacking.take(now, wait).is_empty() {
-            self.tell_page(FromRoom::WantKey.encode());
+            self.want_key();
         }
         !self.own_words.is_empty()
     }

@@ -24,6 +24,7 @@ const CALLERS_MAX: usize = 64;
 #[derive(Debug)]
 pub(super) struct Agents {
     pub(super) transport: SctpTransport,
+    pub(super) is_encrypted: bool,
     /// Those that have not said where they want to be, and until when they must.
     callers: BTreeMap<ConnectionId, Time>,
     /// Those that were refused, and until when they must be gone.
@@ -32,9 +33,10 @@ pub(super) struct Agents {
 
 impl Agents {
     pub(super) fn new(encryption: Option<Encryption>, segments_max: usize, rng: Rng) -> Self {
+        let is_encrypted = encryption.is_some();
         let config = SctpConfig { listen: true, segments_max, ..of_agent(encryption) };
         let transport = SctpTransport::new(config, SCTP_PORT, rng);
-        Self { transport, callers: BTreeMap::new(), refused: BTreeMap::new() }
+        Self { transport, is_encrypted, callers: BTreeMap::new(), refused: BTreeMap::new() }
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {
@@ -102,7 +104,8 @@ impl Server {
                 }
                 Event::Readable => self.read_agent(now, id),
                 Event::Writable => self.on_writable(link),
-                Event::Path(_) | Event::RateChanged(_) => {}
+                Event::Path(_) => self.pairs.note_path_change(),
+                Event::RateChanged(_) => {}
                 _ => {}
             }
         }

@@ -1,6 +1,7 @@
 //! [`Server`]: rooms on one UDP port, which browsers and agents share.
 
 mod agents;
+mod pairs;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -19,6 +20,7 @@ use crate::association::between_room_and_member;
 use crate::protocol::{Role, STREAMS};
 use crate::rooms::{Event, GuestId, RoomId, Rooms, RoomsConfig};
 use agents::Agents;
+use pairs::Pairs;
 
 /// In records, the number of a browser's connection begins here.
 const BROWSER_CONNECTIONS: u64 = 1_000_000;
@@ -57,6 +59,7 @@ pub struct Server {
     rooms: Rooms,
     browsers: anabranch_rtc::Server,
     agents: Agents,
+    pairs: Pairs,
     /// Offers that were answered, until their browsers come.
     expected: BTreeMap<ConnectionId, (RoomId, Role)>,
     guests: BTreeMap<Link, GuestId>,
@@ -85,6 +88,7 @@ impl Server {
         Ok(Self {
             rooms: Rooms::new(rooms, rng.fork()),
             agents: Agents::new(encryption, segments_max, rng.fork()),
+            pairs: Pairs::default(),
             browsers: anabranch_rtc::Server::new(browsers, rng)?,
             expected: BTreeMap::new(),
             guests: BTreeMap::new(),
@@ -201,6 +205,7 @@ impl Server {
         while let Some((id, event)) = self.browsers.poll_event() {
             self.on_browser(now, id, event);
         }
+        self.settle_pairs();
     }
 
     fn on_browser(&mut self, now: Time, id: ConnectionId, event: BrowserEvent) {
@@ -276,7 +281,8 @@ impl Server {
     }
 
     fn transmit(&mut self, now: Time, buf: &mut Vec<u8>) -> Option<Transmit> {
-        let agents = self.agents.transport.poll_transmit(now, buf);
+        let pairs = self.pairs.poll_transmit(buf);
+        let agents = pairs.or_else(|| self.agents.transport.poll_transmit(now, buf));
         agents.or_else(|| self.browsers.poll_transmit(now, buf))
     }
 }
@@ -285,6 +291,9 @@ impl Machine for Server {
     type Event = Event;
 
     fn handle_datagram(&mut self, now: Time, datagram: Datagram<'_>) {
+        if self.relay(&datagram) {
+            return;
+        }
         if Protocol::of(datagram.bytes).is_some() {
             self.browsers.handle_datagram(now, datagram);
         } else {

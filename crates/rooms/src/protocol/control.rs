@@ -1,5 +1,7 @@
 //! Control messages: one JSON object each, on data channel 0.
 
+use std::net::SocketAddr;
+
 use anabranch_call::{Media, PathUse};
 use anabranch_session::{CONTROL_LEN_MAX, printable};
 use bytes::Bytes;
@@ -10,6 +12,9 @@ use super::FileNumber;
 
 /// Characters of a text that somebody wrote.
 pub const TEXT_CHARS_MAX: usize = 2_000;
+
+/// Addresses under which an agent may be found.
+pub const CANDIDATES_MAX: usize = 8;
 
 /// Characters of a name.
 const NAME_CHARS_MAX: usize = 60;
@@ -92,6 +97,11 @@ pub enum FromMember {
         local: String,
         /// The room's.
         remote: String,
+    },
+    /// Where another agent may find an agent, so that the two need no room between them.
+    Candidates {
+        /// Its own addresses; behind a NAT it has others, which the room sees.
+        addresses: Vec<SocketAddr>,
     },
     /// It leaves.
     Bye,
@@ -201,6 +211,14 @@ pub enum FromRoom {
         /// What they call themselves.
         name: String,
     },
+    /// To an agent: there is one other member, an agent too, and the two can talk to each other
+    /// without the room.
+    Direct(Introduction),
+    /// To an agent: somebody else is there, or the other one is not any more. All media goes to the
+    /// room again.
+    DirectEnd,
+    /// Who could listen from now on. An agent says so to its page.
+    Listeners(Listeners),
     /// Nothing: where these cease the network is gone.
     Beat,
     /// The last words: the member is not let in, or has to leave.
@@ -277,10 +295,24 @@ pub struct FileEntry {
     pub sha256: String,
 }
 
+/// How an agent finds the only other member of its room.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Introduction {
+    /// Who that is.
+    pub member: MemberNumber,
+    /// The public key that it has proved to have, in hexadecimal digits; none where agents and
+    /// rooms talk in the open.
+    pub key: Option<String>,
+    /// Where it may be found: as the room sees it, and as it says itself.
+    pub addresses: Vec<SocketAddr>,
+    /// Whether this agent calls the other one, or is called.
+    pub calls: bool,
+}
+
 /// Who could listen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listeners {
-    /// `room`: who runs it.
+    /// `room`: who runs it; `nobody`: not even who runs it.
     pub is: String,
     /// For people.
     pub text: String,
@@ -362,6 +394,7 @@ impl FromMember {
                 *name = file_name(name);
                 *sha256 = printable(sha256);
             }
+            Self::Candidates { addresses } => addresses.truncate(CANDIDATES_MAX),
             Self::WantKey { .. }
             | Self::WithdrawFile { .. }
             | Self::Lock { .. }
@@ -452,10 +485,14 @@ mod tests {
                 local: "192.0.2.1:5".to_owned(),
                 remote: "192.0.2.2:6".to_owned(),
             },
+            FromMember::Candidates { addresses: vec!["192.0.2.1:5".parse().unwrap()] },
             FromMember::Bye,
         ] {
             assert_eq!(FromMember::decode(&message.encode()), Ok(message));
         }
+        let addresses = vec!["192.0.2.1:5".parse().unwrap(), "[2001:db8::1]:6".parse().unwrap()];
+        let introduction =
+            Introduction { member, key: Some("ab".repeat(32)), addresses, calls: true };
         for message in [
             FromRoom::Away { member },
             FromRoom::Left { member, text: "Bob left.".to_owned() },
@@ -466,6 +503,9 @@ mod tests {
             FromRoom::FileGone { file: FileNumber(7) },
             FromRoom::Locked { locked: false, text: "Bob unlocked the room.".to_owned() },
             FromRoom::Knocked { name: "Eve".to_owned() },
+            FromRoom::Direct(introduction),
+            FromRoom::DirectEnd,
+            FromRoom::Listeners(Listeners { is: "nobody".to_owned(), text: "Nobody.".to_owned() }),
             FromRoom::Beat,
             FromRoom::Bye { reason: Reason::Full, text: "The room is full.".to_owned() },
         ] {

@@ -8,8 +8,8 @@ mod media;
 use anabranch_transport::PayloadId;
 
 pub use control::{
-    DecodeError, FileEntry, FromMember, FromRoom, Listeners, MemberEntry, MemberNumber, Reason,
-    Role, RoomEntry, TEXT_CHARS_MAX, TextLine,
+    CANDIDATES_MAX, DecodeError, FileEntry, FromMember, FromRoom, Introduction, Listeners,
+    MemberEntry, MemberNumber, Reason, Role, RoomEntry, TEXT_CHARS_MAX, TextLine,
 };
 pub use enter::Enter;
 pub use files::{

@@ -58,6 +58,7 @@ impl Rooms {
         };
         let entry = member.entry(number);
         room.members.insert(number, member);
+        self.is_roster_changed = true;
         if let Some(guest) = self.guests.get_mut(&id) {
             guest.phase = Phase::In(number);
         }

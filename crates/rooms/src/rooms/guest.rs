@@ -1,6 +1,7 @@
 //! [`Guest`]: one connection, and what waits for it.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use anabranch_call::{EncoderRate, PathUse, Paths};
@@ -57,6 +58,8 @@ pub(super) struct Guest {
     /// How an agent uses its paths, and what it said of them last.
     paths: Paths,
     path_wishes: Vec<PathWish>,
+    /// Where an agent says that another one may find it.
+    pub(super) candidates: Option<Vec<SocketAddr>>,
     requests: Allowance,
     voice: Allowance,
     is_overwhelmed: bool,
@@ -134,6 +137,7 @@ impl Guest {
             has_priorities: false,
             paths: Paths::default(),
             path_wishes: Vec::new(),
+            candidates: None,
             requests: Allowance::new(now, REQUEST_EVERY, REQUESTS_BURST),
             voice: Allowance::new(now, VOICE_EVERY, VOICE_BURST),
             is_overwhelmed: false,

@@ -5,6 +5,7 @@ mod file_queue;
 mod files;
 mod guest;
 mod hosting;
+mod pairs;
 mod report;
 mod room;
 mod tokens;
@@ -25,6 +26,7 @@ use crate::protocol::{
 };
 pub(crate) use file_queue::{ASKS_MAX, send_behind};
 use guest::{Guest, PathWish, Phase};
+pub(crate) use pairs::Acquaintance;
 pub use report::{Event, MemberReport, Occurrence, RoomLabel, RoomReport};
 use room::{Member, Place, Room};
 pub use tokens::Tokens;
@@ -93,6 +95,8 @@ pub struct Rooms {
     due: BTreeSet<GuestId>,
     /// Guests to whom something about files is to be said.
     with_files: BTreeSet<GuestId>,
+    /// Whether somebody came, went, or said where it may be found.
+    is_roster_changed: bool,
     next_tick: Option<Time>,
     events: VecDeque<Event>,
     records: TraceLog,
@@ -112,6 +116,7 @@ impl Rooms {
             next_guest: 1,
             due: BTreeSet::new(),
             with_files: BTreeSet::new(),
+            is_roster_changed: false,
             next_tick: None,
             events: VecDeque::new(),
             records: TraceLog::default(),
@@ -161,6 +166,7 @@ impl Rooms {
         let Some(room) = self.rooms.get_mut(&guest.room) else { return };
         let Some(member) = room.members.get_mut(&number) else { return };
         member.place = Place::Away { until: now + AWAY_MAX, last: id };
+        self.is_roster_changed = true;
         let name = member.name.clone();
         self.report_event(guest.room, Occurrence::Away { name });
         self.tell_others(guest.room, number, &FromRoom::Away { member: number });
@@ -347,6 +353,7 @@ impl Rooms {
                     self.remove(now, room_id, member, Some(&host));
                 }
             }
+            FromMember::Candidates { addresses } => self.note_candidates(id, addresses),
             FromMember::Bye => self.guest_leaves(now, id),
             FromMember::Hello { .. }
             | FromMember::Text { .. }
@@ -420,6 +427,7 @@ impl Rooms {
     fn leave(&mut self, room_id: RoomId, number: MemberNumber, how: &str) {
         let Some(room) = self.rooms.get_mut(&room_id) else { return };
         let Some(member) = room.members.remove(&number) else { return };
+        self.is_roster_changed = true;
         room.files.forget(number);
         if room.members.is_empty() {
             // Who comes later has not been there.

@@ -134,7 +134,7 @@ fn a_path_that_is_left_on_purpose_carries_nothing_any_more_and_costs_nothing() {
     };
     let before = sent(&mut lab);
     lab.run_for(4 * SECOND);
-    assert!(sent(&mut lab) - before < 500, "answers to heartbeats alone");
+    assert!(sent(&mut lab) - before < 1_000, "answers to heartbeats alone");
     let said = lab.logged(0).last().unwrap();
     assert!(said.contains("was left as planned, nothing lost"), "{said}");
 }

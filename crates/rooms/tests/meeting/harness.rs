@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use anabranch_call::{Device, Media, PictureFormat, VideoFormat, VoiceFormat};
-use anabranch_media::cutter::UnitCutter;
-use anabranch_media::{Class, Layer, Piece, Track, Unit};
+use anabranch_media::{Piece, Track};
 use anabranch_netsim::{DuplexConfig, LinkConfig, Pair, QueueLimit, Side, machine_of_several};
 use anabranch_rooms::protocol::{
     Enter, FILES_STREAM, FileMessage, FromMember, FromRoom, MemberNumber, PROTOCOL_VERSION, Role,
@@ -17,23 +16,14 @@ use anabranch_rtc::{ConnectionId, RtcConfig};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Rng, Time, Transmit, Wakeup};
 use bytes::Bytes;
 
+use crate::camera::Camera;
 use crate::page::{BINARY, Page, STRING, Seen};
 
 pub(crate) const MILLISECOND: Duration = Duration::from_millis(1);
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 
-/// Between two pictures, and between two frames of voice.
-const PICTURE_EVERY: Duration = Duration::from_millis(40);
-const VOICE_EVERY: Duration = Duration::from_millis(20);
-
 /// What opens the room.
 pub(crate) const TOKEN: &str = "attendees";
-
-/// Data channels of the classes.
-const KEY: u16 = 2;
-const VOICE: u16 = 3;
-const REFERENCE: u16 = 4;
-const DISPOSABLE: u16 = 6;
 
 /// What a visitor notices.
 #[derive(Debug)]
@@ -149,18 +139,6 @@ pub(crate) enum Got {
     Text(FromRoom),
     Media(Piece),
     File(FileMessage),
-}
-
-/// What a page sends while it is on.
-struct Camera {
-    cutter: UnitCutter,
-    next_picture: Time,
-    next_voice: Time,
-    pictures: u64,
-    voice: u64,
-    bytes: usize,
-    /// Requests for key pictures that were answered.
-    keys: usize,
 }
 
 pub(crate) struct Meeting {
@@ -367,15 +345,8 @@ impl Meeting {
     /// A page sends voice and pictures from now on, the latter of so many bytes each.
     pub(crate) fn turn_on(&mut self, page: usize, bytes: usize) {
         let now = self.now();
-        self.cameras[page] = Some(Camera {
-            cutter: UnitCutter::new(page as u16),
-            next_picture: now,
-            next_voice: now,
-            pictures: 0,
-            voice: 0,
-            bytes,
-            keys: self.keys_wanted(page),
-        });
+        let camera = Camera::new(page as u16, now, bytes, self.keys_wanted(page));
+        self.cameras[page] = Some(camera);
     }
 
     /// Its pictures have so many bytes each from now on.
@@ -520,32 +491,9 @@ impl Meeting {
     }
 
     fn send_due(&mut self, page: usize) {
-        let now = self.pair.now();
-        let Some(mut camera) = self.cameras[page].take() else { return };
-        if camera.next_voice <= now {
-            let unit = unit(Class::Audio, camera.voice, now, 80);
-            (camera.voice, camera.next_voice) = (camera.voice + 1, camera.next_voice + VOICE_EVERY);
-            self.send(page, &mut camera.cutter, VOICE, &unit);
-        }
-        if camera.next_picture <= now {
-            let wanted = self.keys_wanted(page);
-            let is_wanted = std::mem::replace(&mut camera.keys, wanted) < wanted;
-            let (class, stream, factor) = match camera.pictures {
-                frame if frame.is_multiple_of(250) || is_wanted => (Class::KeyFrame, KEY, 4),
-                frame if frame.is_multiple_of(2) => (Class::Reference, REFERENCE, 1),
-                _ => (Class::Disposable, DISPOSABLE, 1),
-            };
-            let unit = unit(class, camera.pictures, now, factor * camera.bytes);
-            (camera.pictures, camera.next_picture) =
-                (camera.pictures + 1, camera.next_picture + PICTURE_EVERY);
-            self.send(page, &mut camera.cutter, stream, &unit);
-        }
-        self.cameras[page] = Some(camera);
-    }
-
-    fn send(&mut self, page: usize, cutter: &mut UnitCutter, stream: u16, unit: &Unit) {
-        for piece in cutter.cut(unit) {
-            let bytes = piece.encode();
+        let (now, wanted) = (self.pair.now(), self.keys_wanted(page));
+        let Some(camera) = &mut self.cameras[page] else { return };
+        for (stream, bytes) in camera.take_due(now, wanted) {
             self.send_on(page, stream, BINARY, &bytes);
         }
     }
@@ -569,7 +517,8 @@ impl Meeting {
 /// An agent that knows this token.
 fn agent(token: &str, rng: Rng) -> Agent {
     let enter = Enter { room: "lab".to_owned(), token: token.to_owned() };
-    Agent::new(AgentConfig { enter, encryption: None, segments_max: 1 }, rng)
+    let config = AgentConfig { enter, encryption: None, peer_keys: None, segments_max: 1 };
+    Agent::new(config, rng)
 }
 
 /// A room for four.
@@ -577,20 +526,6 @@ fn add_room(rooms: &mut Rooms) -> RoomId {
     let (name, title) = ("lab".to_owned(), "The lab".to_owned());
     let tokens = Tokens { attendees: TOKEN.to_owned(), hosts: "hosts".to_owned() };
     rooms.add(RoomLabel { name, title, members_max: 4 }, tokens)
-}
-
-fn unit(class: Class, frame: u64, now: Time, bytes: usize) -> Unit {
-    Unit {
-        track: Track(u16::from(class == Class::Audio)),
-        class,
-        layer: Layer::BASE,
-        frame,
-        at: now,
-        pts_us: 0,
-        last_layer: true,
-        discontinuity: false,
-        bytes: Bytes::from(vec![0x5a; bytes]),
-    }
 }
 
 /// Reads a message of the room's; a page could not read another one either.

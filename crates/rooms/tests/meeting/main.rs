@@ -1,6 +1,8 @@
 //! Rooms and their members over simulated networks, on virtual time.
 
 mod agents;
+#[path = "../common/camera.rs"]
+mod camera;
 mod files;
 mod forwarding;
 mod harness;

@@ -26,6 +26,8 @@ const line = object({ name: text, member: count, at_us: count, text });
 
 const file = object({ file: count, member: count, name: text, size: count, sha256: text });
 
+const listeners = object({ is: text, text });
+
 const welcome = object({
   protocol: count,
   program: text,
@@ -38,7 +40,7 @@ const welcome = object({
   members: array(member, MEMBERS_MAX),
   texts: array(line, TEXTS_MAX),
   files: array(file, FILES_MAX),
-  listeners: object({ is: text, text }),
+  listeners,
 });
 
 const encode = object({ video_bps: count, voice_bps: count, why: text });
@@ -47,6 +49,7 @@ const encode = object({ video_bps: count, voice_bps: count, why: text });
 const networks = object({
   paths,
   twice: flag,
+  direct: flag,
   carries_kbps: nullable(amount),
   left_out: count,
 });
@@ -69,6 +72,7 @@ const messages = {
   knocked: tagged('knocked', object({ name: text })),
   beat: tagged('beat', object({})),
   bye: tagged('bye', object({ reason: text, text })),
+  listeners: tagged('listeners', listeners),
   networks: tagged('networks', networks),
   network_event: tagged('network_event', networkEvent),
 };

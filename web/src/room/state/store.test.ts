@@ -65,6 +65,12 @@ describe('the store of a room', () => {
     expect(store.members.value[0]?.media.microphone).toBe('muted');
   });
 
+  it('says who could listen, whenever that changes', () => {
+    expect(store.listeners.value).toBe('Who runs it.');
+    tell({ type: 'listeners', is: 'nobody', text: 'Nobody.' });
+    expect(store.listeners.value).toBe('Nobody.');
+  });
+
   it('counts what others wrote as unread, and not what we did', () => {
     tell({ type: 'text', name: 'Alice', member: 1, at_us: 5_000_000, text: 'Well?' });
     tell({ type: 'text', name: 'Bob', member: 2, at_us: 5_000_001, text: 'Well.' });

@@ -136,6 +136,9 @@ export class RoomStore extends Notices {
         case 'knocked':
           this.notify('info', `${message.body.name} wants to come in, and the room is locked.`);
           return;
+        case 'listeners':
+          this.listeners.value = message.body.text;
+          return;
         case 'networks':
           this.networks.value = message.body;
           return;

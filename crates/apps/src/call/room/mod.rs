@@ -1,14 +1,16 @@
 //! [`visit`]: the loop between a room's page on this machine and the room.
 
 mod page;
+mod peer_keys;
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_call::{LogKind, PathError};
 use anabranch_driver::{Driver, Handle, Recording, interface_addresses};
 use anabranch_rooms::protocol::Enter;
-use anabranch_rooms::{Agent, AgentConfig, AgentEvent, AgentStats};
+use anabranch_rooms::{Agent, AgentConfig, AgentEvent, AgentStats, PeerKeys};
 use anabranch_sansio::{FourTuple, PathId, Time};
 use anabranch_session::{Refusal, RefusalCode};
 use anabranch_transport::CloseReason;
@@ -22,6 +24,7 @@ use crate::service::{
 use crate::url::{RoomUrl, is_loopback};
 pub use page::RoomPage;
 use page::{AgentRequest, Brought, ToPage};
+use peer_keys::OwnKeys;
 
 /// How often the page is told how the networks stand.
 const NETWORKS_EVERY: Duration = Duration::from_millis(500);
@@ -64,7 +67,9 @@ pub async fn visit(
     let secured = Secured::of(&server)?;
     let enter = Enter { room: room.clone(), token };
     let encryption = secured.encryption();
-    let config = AgentConfig { enter, encryption, segments_max: SEGMENTS_MAX };
+    let own_keys = secured.identity()?.map(|identity| Arc::new(OwnKeys(identity)));
+    let peer_keys = own_keys.map(|keys| keys as Arc<dyn PeerKeys>);
+    let config = AgentConfig { enter, encryption, peer_keys, segments_max: SEGMENTS_MAX };
     let handle = Driver::spawn(Agent::new(config, unpredictable_rng()?), sockets)?;
     let meter = PathMeter::default();
     let mut visit = Visit { handle: handle.clone(), uplinks, secured, page, room, meter, observer };
@@ -223,7 +228,7 @@ impl Visit<'_, '_> {
 
     fn tell_networks(&mut self) {
         let Some(stats) = self.handle.with(|agent, _| agent.stats()) else { return };
-        let AgentStats { network, paths, rate, left_out, voice_twice } = stats;
+        let AgentStats { network, paths, rate, left_out, voice_twice, is_direct } = stats;
         let described = paths.iter().zip(&network.paths);
         let paths = described.map(|((name, note), report)| {
             self.meter.info(name, note, report, (&SENDS, NETWORKS_EVERY))
@@ -231,6 +236,7 @@ impl Visit<'_, '_> {
         self.page.tell(&ToPage::Networks {
             paths: paths.collect(),
             twice: voice_twice,
+            direct: is_direct,
             carries_kbps: rate.map(|signal| kbps(signal.carries)),
             left_out,
         });

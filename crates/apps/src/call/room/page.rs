@@ -89,6 +89,8 @@ pub(super) enum ToPage {
         paths: Vec<PathInfo>,
         /// Whether voice takes two paths while there are two.
         twice: bool,
+        /// Whether they lead to the only other member, an agent, and not to the room.
+        direct: bool,
         /// What the association carries, once it is known.
         carries_kbps: Option<f64>,
         /// Our pictures that our networks did not take.
