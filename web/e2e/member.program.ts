@@ -18,6 +18,8 @@ import { LAPTOP } from './visit';
 
 /** Two addresses of this machine, each a path. */
 const PATHS = '&path=127.0.0.1,127.0.0.2';
+/** Three pages encode and decode pictures at once. */
+const LONG_MS = 150_000;
 const OTHER_PATHS = '&path=127.0.0.3,127.0.0.4';
 
 describe('anabranch call in a room', () => {
@@ -79,42 +81,46 @@ describe('anabranch call in a room', () => {
     expect([...alice.complaints, ...bob.complaints]).toEqual([]);
   });
 
-  it('has two programs talk past the room until somebody else comes', async () => {
-    const other = new Program('call', link.replace(PATHS, OTHER_PATHS));
-    const alice = await open(await agent.url());
-    await alice.enter('Alice');
-    const carol = await open(await other.url());
-    await carol.enter('Carol');
-    for (const view of [alice, carol]) {
-      await view.untilText('listeners', 'Nobody else can listen');
-      await view.untilText('networks', 'through the room');
-    }
-    expect(await alice.get('listeners').textContent()).toBe(
-      await carol.get('listeners').textContent(),
-    );
-    await alice.sees(2);
-    await alice.hears();
-    await carol.sees(1);
-    await carol.hears();
-    await alice.page.bringToFront();
-    expect(await violations(alice.page)).toEqual([]);
+  it(
+    'has two programs talk past the room until somebody else comes',
+    async () => {
+      const other = new Program('call', link.replace(PATHS, OTHER_PATHS));
+      const alice = await open(await agent.url());
+      await alice.enter('Alice');
+      const carol = await open(await other.url());
+      await carol.enter('Carol');
+      for (const view of [alice, carol]) {
+        await view.untilText('listeners', 'Nobody else can listen');
+        await view.untilText('path-0', 'through the room');
+      }
+      expect(await alice.get('listeners').textContent()).toBe(
+        await carol.get('listeners').textContent(),
+      );
+      await alice.sees(2);
+      await alice.hears();
+      await carol.sees(1);
+      await carol.hears();
+      await alice.page.bringToFront();
+      expect(await violations(alice.page)).toEqual([]);
 
-    await bob.enter('Bob');
-    for (const view of [alice, carol]) {
-      await view.untilText('listeners', 'Who runs this room could listen.');
-    }
-    await bob.sees(1);
-    await bob.hears();
-    await alice.sees(2);
-    await bob.get('leave').first().click();
-    for (const view of [alice, carol]) {
-      await view.untilText('listeners', 'Nobody else can listen');
-    }
-    await alice.sees(2);
-    await carol.sees(1);
-    expect([...alice.complaints, ...carol.complaints, ...bob.complaints]).toEqual([]);
-    await other.interrupt();
-  });
+      await bob.enter('Bob');
+      for (const view of [alice, carol]) {
+        await view.untilText('listeners', 'Who runs this room could listen.');
+      }
+      await bob.sees(1);
+      await bob.hears();
+      await alice.sees(2);
+      await bob.get('leave').first().click();
+      for (const view of [alice, carol]) {
+        await view.untilText('listeners', 'Nobody else can listen');
+      }
+      await alice.sees(2);
+      await carol.sees(1);
+      expect([...alice.complaints, ...carol.complaints, ...bob.complaints]).toEqual([]);
+      await other.interrupt();
+    },
+    LONG_MS,
+  );
 
   it('goes on where the program was held up, and lets a page in again', async () => {
     const alice = await open(await agent.url());

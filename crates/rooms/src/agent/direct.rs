@@ -149,6 +149,25 @@ impl Direct {
         })
     }
 
+    /// Whether this member is, or may yet be, at the other end.
+    pub(super) fn is_with(&self, member: MemberNumber) -> bool {
+        self.member == member && matches!(self.phase, Phase::Opening | Phase::Open)
+    }
+
+    /// The other agent may be found elsewhere, too.
+    pub(super) fn learn(&mut self, now: Time, addresses: &[SocketAddr]) {
+        self.candidates = addresses.to_vec();
+        let ways: Vec<_> = self.ways().collect();
+        if !self.is_open() {
+            return;
+        }
+        let Some(connection) = self.connection_mut() else { return };
+        let known = connection.stats().paths;
+        for way in ways.into_iter().filter(|way| known.iter().all(|path| path.tuple != *way)) {
+            let _opened = connection.open_path(now, way);
+        }
+    }
+
     /// Whether the other agent is there, and media goes to it.
     pub(super) fn is_open(&self) -> bool {
         self.phase == Phase::Open

@@ -45,6 +45,11 @@ impl Agent {
     }
 
     fn begin_direct(&mut self, now: Time, introduction: &Introduction) {
+        if let Some(direct) = &mut self.direct
+            && direct.is_with(introduction.member)
+        {
+            return direct.learn(now, &introduction.addresses);
+        }
         self.direct = None;
         let sealed = match (&self.config.peer_keys, &self.config.encryption) {
             (Some(keys), Some(_)) => {

@@ -3,7 +3,6 @@
 //! Their association with each other is theirs alone. Until they find a way past the server, and
 //! where there is none, its packets pass here, sealed.
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 
@@ -13,7 +12,7 @@ use bytes::Bytes;
 
 use super::{Link, Server};
 use crate::association::is_direct;
-use crate::rooms::{Acquaintance, GuestId};
+use crate::rooms::GuestId;
 
 /// Packets of pairs that wait to be sent, which happens at once.
 const RELAYED_MAX: usize = 1_024;
@@ -35,6 +34,8 @@ struct Half {
     peer: GuestId,
     /// Where its last packet for the other one came from.
     from: Option<FourTuple>,
+    /// Where it was told that the other one may be found.
+    told: Vec<SocketAddr>,
 }
 
 impl Pairs {
@@ -80,11 +81,13 @@ impl Server {
     /// Introduces agents that are alone in a room to each other, and tells those who are not any
     /// more.
     pub(super) fn settle_pairs(&mut self) {
-        if self.rooms.take_roster_change() {
+        let is_roster_changed = self.rooms.take_roster_change();
+        if is_roster_changed {
             self.follow_roster();
+        }
+        if std::mem::take(&mut self.pairs.are_paths_changed) || is_roster_changed {
             self.follow_paths();
-        } else if std::mem::take(&mut self.pairs.are_paths_changed) {
-            self.follow_paths();
+            self.introduce();
         }
     }
 
@@ -94,18 +97,12 @@ impl Server {
             .flat_map(|(one, other)| [(one, other), (other, one)])
             .collect();
         let is_over = |guest: &GuestId, half: &Half| wanted.get(guest) != Some(&half.peer);
-        let pairs = &self.pairs.pairs;
-        let over: Vec<_> =
-            pairs.iter().filter(|(guest, half)| is_over(guest, half)).map(|it| *it.0).collect();
-        for guest in over {
-            self.pairs.pairs.remove(&guest);
+        for (guest, _) in self.pairs.pairs.extract_if(.., |guest, half| is_over(guest, half)) {
             self.rooms.part(guest);
         }
         for (guest, peer) in wanted {
-            if let Entry::Vacant(place) = self.pairs.pairs.entry(guest) {
-                place.insert(Half { peer, from: None });
-                self.introduce(guest, peer);
-            }
+            let new = || Half { peer, from: None, told: Vec::new() };
+            self.pairs.pairs.entry(guest).or_insert_with(new);
         }
     }
 
@@ -130,14 +127,19 @@ impl Server {
         self.agents.transport.connection(id)?.peer_key()
     }
 
-    /// Tells a guest who the other one is, and where it may be found.
-    fn introduce(&mut self, guest: GuestId, peer: GuestId) {
-        let Some(&Link::Agent(id)) = self.links.get(&peer) else { return };
-        let Some(connection) = self.agents.transport.connection(id) else { return };
-        let paths = connection.stats().paths;
-        let stand = paths.iter().filter(|path| path.state == PathState::Active);
-        let seen_at: Vec<SocketAddr> = stand.map(|path| path.tuple.remote).collect();
-        let found = Acquaintance { key: connection.peer_key(), seen_at };
-        self.rooms.introduce(guest, peer, found);
+    /// Tells each of two who the other one is and where it may be found, whenever that changes.
+    fn introduce(&mut self) {
+        for (guest, half) in &mut self.pairs.pairs {
+            let Some(&Link::Agent(id)) = self.links.get(&half.peer) else { continue };
+            let Some(connection) = self.agents.transport.connection(id) else { continue };
+            let paths = connection.stats().paths;
+            let stand = paths.iter().filter(|path| path.state == PathState::Active);
+            let seen_at = stand.map(|path| path.tuple.remote).collect();
+            let addresses = self.rooms.addresses_of(half.peer, seen_at);
+            if half.told != addresses {
+                half.told.clone_from(&addresses);
+                self.rooms.introduce(*guest, half.peer, connection.peer_key(), addresses);
+            }
+        }
     }
 }

@@ -26,7 +26,6 @@ use crate::protocol::{
 };
 pub(crate) use file_queue::{ASKS_MAX, send_behind};
 use guest::{Guest, PathWish, Phase};
-pub(crate) use pairs::Acquaintance;
 pub use report::{Event, MemberReport, Occurrence, RoomLabel, RoomReport};
 use room::{Member, Place, Room};
 pub use tokens::Tokens;

@@ -5,15 +5,6 @@ use std::net::SocketAddr;
 use super::{GuestId, Rooms};
 use crate::protocol::{CANDIDATES_MAX, FromRoom, Introduction};
 
-/// What the one who owns the connections knows of an agent.
-#[derive(Debug)]
-pub(crate) struct Acquaintance {
-    /// The key that it has proved to have.
-    pub(crate) key: Option<Vec<u8>>,
-    /// Where its packets come from.
-    pub(crate) seen_at: Vec<SocketAddr>,
-}
-
 impl Rooms {
     /// Whether somebody came, went, or said where it may be found, since this was asked last.
     pub(crate) const fn take_roster_change(&mut self) -> bool {
@@ -33,15 +24,29 @@ impl Rooms {
         pairs.filter(|(one, other)| self.may_be_found(*one) && self.may_be_found(*other)).collect()
     }
 
-    /// Tells a guest how to find the other one of its pair.
-    pub(crate) fn introduce(&mut self, guest: GuestId, peer: GuestId, found: Acquaintance) {
-        let Some(other) = self.guests.get(&peer) else { return };
-        let (Some(member), Some(own)) = (other.member(), &other.candidates) else { return };
-        let mut addresses = found.seen_at;
-        addresses
-            .extend(own.iter().filter(|own| !addresses.contains(own)).copied().collect::<Vec<_>>());
+    /// Where a guest may be found: where its packets come from, and where it says itself.
+    pub(crate) fn addresses_of(&self, guest: GuestId, seen_at: Vec<SocketAddr>) -> Vec<SocketAddr> {
+        let own = self.guests.get(&guest).and_then(|guest| guest.candidates.as_deref());
+        let mut addresses = seen_at;
+        for address in own.unwrap_or_default() {
+            if !addresses.contains(address) {
+                addresses.push(*address);
+            }
+        }
         addresses.truncate(CANDIDATES_MAX);
-        let key = found.key.map(|key| key.iter().map(|byte| format!("{byte:02x}")).collect());
+        addresses
+    }
+
+    /// Tells a guest how to find the other one of its pair, which has proved to have this key.
+    pub(crate) fn introduce(
+        &mut self,
+        guest: GuestId,
+        peer: GuestId,
+        key: Option<Vec<u8>>,
+        addresses: Vec<SocketAddr>,
+    ) {
+        let Some(member) = self.guests.get(&peer).and_then(|peer| peer.member()) else { return };
+        let key = key.map(|key| key.iter().map(|byte| format!("{byte:02x}")).collect());
         // One of the two has to call the other.
         let calls = guest > peer;
         self.say(guest, &FromRoom::Direct(Introduction { member, key, addresses, calls }));

@@ -246,11 +246,19 @@ impl World {
         acted.expect("quiet")
     }
 
+    /// The way from one of a member's networks to the server.
+    pub(crate) fn way_to_room(&self, at: usize, n: usize) -> FourTuple {
+        FourTuple::new(SocketAddr::new(self.homes[at][n].inside, 4_000), SERVER)
+    }
+
     /// A member enters the room over all its networks.
     pub(crate) fn enter(&mut self, at: usize, name: &str) -> MemberNumber {
-        let locals: Vec<_> =
-            self.homes[at].iter().map(|it| SocketAddr::new(it.inside, 4_000)).collect();
-        let paths: Vec<_> = locals.iter().map(|local| FourTuple::new(*local, SERVER)).collect();
+        self.enter_over(at, name, self.homes[at].len())
+    }
+
+    /// The same over so many of them.
+    pub(crate) fn enter_over(&mut self, at: usize, name: &str, networks: usize) -> MemberNumber {
+        let paths: Vec<_> = (0..networks).map(|n| self.way_to_room(at, n)).collect();
         self.agent(at, |agent, now| agent.connect(now, &paths)).expect("it calls");
         let hello = FromMember::Hello {
             protocol: PROTOCOL_VERSION,
