@@ -162,7 +162,7 @@ fn a_fault_is_said_in_one_line_with_file_and_line_and_nothing_is_written() {
         String::from_utf8(output.stderr).unwrap()
     };
     let said = refused(&["--set", "lnk.rate=1M"]);
-    assert!(said.contains("scenario.toml: given beside the file: nothing is called lnk"), "{said}");
+    assert!(said.contains("scenario.toml: in what is set: nothing is called lnk"), "{said}");
     let said = refused(&["--sweep", "link.rate=1M,fast"]);
     assert!(said.contains("rate: \"fast\" is no rate: write 500k"), "{said}");
     let said = refused(&["--sweep", "link.rate=1M..2M"]);

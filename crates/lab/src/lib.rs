@@ -11,6 +11,7 @@ mod csv_lines;
 mod drawing;
 mod error;
 mod estimate;
+mod footage;
 mod graph;
 mod host;
 pub mod huseynli2023;

@@ -400,7 +400,7 @@ fn what_is_given_beside_the_file_takes_the_place_of_what_stands_there() {
     let slower = given("link.rate", "1M").unwrap().run(1, Watching::default()).unwrap();
     assert!(slower.flows[0].goodput_bps < 1e6, "{slower:?}");
     let error = given("link.speed", "1M").unwrap_err().to_string();
-    assert!(error.starts_with("given beside the file: there is no key speed"), "{error}");
+    assert!(error.starts_with("in what is set: there is no key speed"), "{error}");
     assert_eq!(given("seeds", "3").unwrap().seeds().collect::<Vec<_>>(), [1, 2, 3]);
 }
 

@@ -48,6 +48,8 @@ pub struct Simulation<M: Machine> {
     events: VecDeque<(HostId, M::Event)>,
     filter: Option<Filter>,
     steps_this_instant: u32,
+    steps: u64,
+    steps_max: u64,
     outbox: Vec<u8>,
     /// Packets that hosts sent so far.
     sent: u64,
@@ -95,6 +97,8 @@ impl<M: Machine> Simulation<M> {
             events: VecDeque::new(),
             filter: None,
             steps_this_instant: 0,
+            steps: 0,
+            steps_max: u64::MAX,
             outbox: Vec::new(),
             sent: 0,
             tracer: None,
@@ -321,12 +325,22 @@ impl<M: Machine> Simulation<M> {
         self.agenda.first().map(|(at, _)| at.max(self.now))
     }
 
+    /// Ends a run that takes more steps than this, those before this call included: from then on
+    /// [`step`](Self::step) is an error. Without it there is no limit.
+    pub const fn limit_steps(&mut self, steps_max: u64) {
+        self.steps_max = steps_max;
+    }
+
     /// Goes to the next thing that happens. `None`: nothing will, unless a machine is called.
     ///
     /// # Errors
     /// Something does not end within its limit: see [`SimulationError`].
     pub fn step(&mut self) -> Result<Option<Step>, SimulationError> {
         let Some((at, place)) = self.agenda.first() else { return Ok(None) };
+        if self.steps >= self.steps_max {
+            return Err(SimulationError::Endless { at: self.now, steps: self.steps_max });
+        }
+        self.steps += 1;
         self.go_to(at);
         self.steps_this_instant += 1;
         if self.steps_this_instant > MAX_STEPS_PER_INSTANT {

@@ -240,7 +240,7 @@ def test_a_sweep_takes_classes_of_ones_own_and_says_what_is_wrong_first(one_path
         one_path, {"dsl.rate": ["4M"]}, [1], processes=1, controllers={"file": Reno}
     )
     assert goodput(results) > 3e6
-    with pytest.raises(anabranch.ScenarioError, match='given beside the file: loss: "much"'):
+    with pytest.raises(anabranch.ScenarioError, match='in what is set: loss: "much"'):
         anabranch.sweep(one_path, {"dsl.loss": ["0", "much"]}, [1])
     with pytest.raises(ValueError, match="dsl.loss has no values"):
         anabranch.sweep(one_path, {"dsl.loss": []}, [1])

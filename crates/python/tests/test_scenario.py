@@ -45,7 +45,7 @@ def test_an_example_asks_for_its_own_seeds_and_values_can_be_set():
 def test_what_makes_no_sense_is_said_with_its_line():
     with pytest.raises(ScenarioError, match=r"mine: line 4: .*rate"):
         Scenario.parse('duration = "1s"\n[[links]]\nname = "dsl"\nrate = "fast"\n', name="mine")
-    with pytest.raises(ScenarioError, match="given beside the file"):
+    with pytest.raises(ScenarioError, match="in what is set"):
         Scenario.example("dumbbell", {"bottleneck.loss": "much"})
     with pytest.raises(ScenarioError, match="there is no way from|no link leads to"):
         Scenario.example("two-paths", {"file.to": "moon"})

@@ -177,12 +177,18 @@ impl fmt::Display for Carrier {
     }
 }
 
+/// Said of a film of the user's.
+const UNSCORED: &str = "The film is not decoded and scored, so there is no PSNR-Y and no SSIM: a \
+     score needs what the film was encoded from, and slices that repeat what is missing, which are \
+     there for the video that comes with this experiment alone.";
+
 /// All that decides a cell beside itself: the video, ready to be sent, and the parameters.
 #[derive(Debug)]
 pub struct Setup {
     pub(super) parameters: Parameters<Values>,
     pub(super) video: Video,
-    pub(super) reference: Reference,
+    /// None of a film of the user's, which is not scored.
+    pub(super) reference: Option<Reference>,
     /// How many pictures are left, if it was cut.
     pub(super) cut: Option<usize>,
 }
@@ -196,11 +202,12 @@ impl Setup {
         parameters: Parameters<Values>,
         pictures: Option<usize>,
     ) -> Result<Self, DecodeError> {
-        let mut video = Video::bunny();
+        let film = parameters.values().film.as_ref();
+        let mut video = film.map_or_else(Video::bunny, Video::of_film);
         if let Some(pictures) = pictures {
             video.truncate(pictures);
         }
-        let reference = Reference::of(&video)?;
+        let reference = film.is_none().then(|| Reference::of(&video)).transpose()?;
         Ok(Self { parameters, video, reference, cut: pictures })
     }
 
@@ -208,6 +215,11 @@ impl Setup {
     #[must_use]
     pub const fn values(&self) -> &Values {
         self.parameters.values()
+    }
+
+    /// Why there is no score, where there is none.
+    pub(super) fn unscored(&self) -> Option<&'static str> {
+        self.reference.is_none().then_some(UNSCORED)
     }
 
     /// Whether no parameter is changed.
@@ -238,5 +250,38 @@ impl Setup {
             pictures.unwrap_or_default(),
             self.flag(),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::Experiment;
+    use super::super::{cells_csv, tables};
+    use super::*;
+    use crate::footage::testing::{FILM, MP4, with_source};
+
+    #[test]
+    fn a_film_is_sent_and_its_report_says_why_it_has_no_score() {
+        for file in [FILM, MP4] {
+            let setup = Setup::with(with_source(file, "").unwrap(), None).unwrap();
+            for carrier in [Carrier::Dccp(4), Carrier::Sctp] {
+                let (scenario, seed) = (Scenario::BaseStation, 1);
+                let cell = Cell { scenario, carrier, frame_us: 20_000, bad_loss_percent: 5, seed };
+                let measured = cell.run(&setup).unwrap();
+                let outcome = measured.outcome;
+                assert_eq!(outcome.slices, setup.video().len(), "{cell}");
+                assert!(outcome.lost * 2 < outcome.slices, "{cell}: {outcome:?}");
+                assert_eq!((outcome.psnr_y_db, outcome.ssim), (None, None), "{cell}");
+                let results = vec![(cell, measured)];
+                let table = String::from_utf8(cells_csv(&setup, &results).unwrap()).unwrap();
+                assert!(table.lines().nth(1).is_some_and(|line| line.contains(",,,")), "{table}");
+                let command = "anabranch lab almajeed2011".to_owned();
+                let experiment = Experiment { command, setup: &setup, results, varied: Vec::new() };
+                for text in [tables(&setup, &experiment.rows()), experiment.report("1").unwrap()] {
+                    assert!(text.contains("The film is not decoded and scored"), "{text}");
+                    assert!(text.contains("Not the paper's: source "), "{text}");
+                }
+            }
+        }
     }
 }

@@ -6,13 +6,10 @@ use anabranch_sansio::Time;
 use serde::{Deserialize, Serialize};
 
 use super::cell::Setup;
-use super::score::Score;
+use super::score::{Reference, Score};
 use super::values::Values;
 use crate::error::DecodeError;
 use crate::records::UnitRecord;
-
-/// Pictures in a second.
-const PICTURE_RATE: f64 = 30.0;
 
 /// What became of a slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,14 +93,15 @@ pub struct Outcome {
     pub rtt_s: Option<f64>,
     /// The loss event rate that they know, on average.
     pub loss_event_rate: Option<f64>,
-    /// PSNR-Y of all that arrived, on average over the pictures.
-    pub psnr_y_db: f64,
+    /// PSNR-Y of all that arrived, on average over the pictures; none, here and below, of a film of
+    /// the user's, which is not scored.
+    pub psnr_y_db: Option<f64>,
     /// Its standard deviation.
-    pub psnr_y_deviation_db: f64,
+    pub psnr_y_deviation_db: Option<f64>,
     /// SSIM of all that arrived.
-    pub ssim: f64,
+    pub ssim: Option<f64>,
     /// PSNR-Y of what arrived in time for its picture, for a viewer who waits once.
-    pub psnr_y_in_time_db: f64,
+    pub psnr_y_in_time_db: Option<f64>,
     /// What a TCP beside it got.
     pub tcp_kbps: Option<f64>,
 }
@@ -115,28 +113,40 @@ impl Measured {
         delivery: &Delivery,
     ) -> Result<Self, DecodeError> {
         let slices = &delivery.slices;
-        let score =
-            setup.reference.score(&setup.video, |number| slices[number].arrived.is_some())?;
-        let in_time = in_time(setup, values.start_up, delivery);
-        let score_in_time =
-            match (0..slices.len()).all(|n| in_time[n] || slices[n].arrived.is_none()) {
-                true => score,
-                false => setup.reference.score(&setup.video, |number| in_time[number])?,
-            };
+        let scores = match &setup.reference {
+            Some(reference) => Some(scores(setup, reference, values, delivery)?),
+            None => None,
+        };
         Ok(Self {
-            outcome: outcome(setup, delivery, score, score_in_time),
+            outcome: outcome(setup, delivery, scores),
             slices: slices.clone(),
             simulated_s: delivery.ended.as_secs_f64(),
         })
     }
 }
 
+/// Of all that arrived, and of what arrived in time.
+fn scores(
+    setup: &Setup,
+    reference: &Reference,
+    values: &Values,
+    delivery: &Delivery,
+) -> Result<[Score; 2], DecodeError> {
+    let slices = &delivery.slices;
+    let score = reference.score(&setup.video, |number| slices[number].arrived.is_some())?;
+    let in_time = in_time(setup, values.start_up, delivery);
+    let score_in_time = match (0..slices.len()).all(|n| in_time[n] || slices[n].arrived.is_none()) {
+        true => score,
+        false => reference.score(&setup.video, |number| in_time[number])?,
+    };
+    Ok([score, score_in_time])
+}
+
 /// When the picture of each slice is shown.
 fn shown(setup: &Setup, start_up: Duration, start: Time) -> Vec<Time> {
     let mut shown = vec![start; setup.video.len()];
     for (picture, slices) in setup.video.pictures().iter().enumerate() {
-        let after = Duration::from_secs_f64(picture as f64 / PICTURE_RATE);
-        shown[slices.clone()].fill(start + start_up + after);
+        shown[slices.clone()].fill(start + start_up + setup.video.shown(picture));
     }
     shown
 }
@@ -163,7 +173,7 @@ pub(super) fn units(setup: &Setup, start_up: Duration, delivery: &Delivery) -> V
     delivery.slices.iter().enumerate().map(unit).collect()
 }
 
-fn outcome(setup: &Setup, delivery: &Delivery, score: Score, in_time: Score) -> Outcome {
+fn outcome(setup: &Setup, delivery: &Delivery, scores: Option<[Score; 2]>) -> Outcome {
     let slices = &delivery.slices;
     let arrivals = slices.iter().filter_map(|slice| slice.arrived);
     let first = slices.iter().filter_map(|slice| slice.sent).min().unwrap_or(delivery.start);
@@ -191,10 +201,10 @@ fn outcome(setup: &Setup, delivery: &Delivery, score: Score, in_time: Score) -> 
         feedback_lost: delivery.feedback_lost,
         rtt_s: mean_sample(|(rtt_s, _)| *rtt_s),
         loss_event_rate: mean_sample(|(_, rate)| *rate),
-        psnr_y_db: score.psnr_y_db,
-        psnr_y_deviation_db: score.psnr_y_deviation_db,
-        ssim: score.ssim,
-        psnr_y_in_time_db: in_time.psnr_y_db,
+        psnr_y_db: scores.map(|[all, _]| all.psnr_y_db),
+        psnr_y_deviation_db: scores.map(|[all, _]| all.psnr_y_deviation_db),
+        ssim: scores.map(|[all, _]| all.ssim),
+        psnr_y_in_time_db: scores.map(|[_, in_time]| in_time.psnr_y_db),
         tcp_kbps: delivery.beside_kbps,
     }
 }

@@ -73,7 +73,8 @@ struct Builder<'a> {
 
 impl Network {
     pub(super) fn new(cell: &Cell, values: &Values) -> Self {
-        let sim = Simulation::new(cell.seed);
+        let mut sim = Simulation::new(cell.seed);
+        sim.limit_steps(values.steps_max);
         let mut builder = Builder { sim, cell, values, flows: 0 };
         let stations = [1, 2, 3].map(|number| builder.station(number));
         let core = (cell.scenario != Scenario::BaseStation).then(|| builder.core());

@@ -67,8 +67,8 @@ impl Measure {
             Delay => outcome.delay_s,
             Interval => Some(outcome.interval_s),
             Lost => Some(100.0 * outcome.lost as f64 / outcome.slices.max(1) as f64),
-            Psnr => Some(outcome.psnr_y_db),
-            Deviation => Some(outcome.psnr_y_deviation_db),
+            Psnr => outcome.psnr_y_db,
+            Deviation => outcome.psnr_y_deviation_db,
         }
     }
 }

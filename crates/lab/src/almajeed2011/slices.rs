@@ -1,11 +1,20 @@
 //! [`Video`]: a coded video slice by slice, and what a decoder is shown where slices are missing.
 
 use std::ops::Range;
+use std::time::Duration;
+
+use anabranch_media::Class;
+
+use crate::footage::Footage;
 
 /// Macroblocks of a CIF picture, in a row and in all.
 const MACROBLOCKS: u32 = 22 * 18;
 /// Pictures in a group: Al-Majeed 2011, section 3.4.
-pub(super) const GROUP: usize = 15;
+const GROUP: usize = 15;
+/// Pictures in a second.
+const PICTURE_RATE: f64 = 30.0;
+/// Bytes of the longest slice.
+pub(super) const SLICE_MAX: usize = 888;
 
 /// ISO/IEC 14496-10 table 7-1.
 const NON_IDR: u8 = 1;
@@ -17,15 +26,20 @@ const START_CODE: [u8; 4] = [0, 0, 0, 1];
 /// `frame_num` has so many bits in the stream that comes with this crate.
 const FRAME_NUM_BITS: u32 = 4;
 
-/// A coded video: H.264 Constrained Baseline, in slices.
+/// A coded video in slices: H.264 Constrained Baseline, or a film of the user's.
 #[derive(Debug)]
 pub struct Video {
+    /// Of a film, what stands for all its slices.
     stream: &'static [u8],
     /// Sequence and picture parameter set, which are known beforehand.
     parameter_sets: Vec<Range<usize>>,
     slices: Vec<Slice>,
     /// The slices of each picture.
     pictures: Vec<Range<usize>>,
+    /// When each picture is shown, after the first one.
+    shown: Vec<Duration>,
+    /// The pictures that begin a group.
+    groups: Vec<usize>,
     /// Of each picture, the luma sum of squared errors that coding it has cost.
     coding_errors: Vec<u32>,
 }
@@ -51,10 +65,48 @@ impl Video {
             parameter_sets: Vec::new(),
             slices: Vec::new(),
             pictures: Vec::new(),
+            shown: Vec::new(),
+            groups: Vec::new(),
             coding_errors,
         };
         for nal in nal_units(stream) {
             video.add(nal);
+        }
+        let pictures = 0..video.pictures.len();
+        let shown = |picture| Duration::from_secs_f64(picture as f64 / PICTURE_RATE);
+        video.shown = pictures.clone().map(shown).collect();
+        video.groups = pictures.step_by(GROUP).collect();
+        video
+    }
+
+    /// A film's pictures, each in slices as long as those of the one here, the last one excepted.
+    /// No decoder knows what a lost one costs: it is not scored.
+    pub(super) fn of_film(film: &Footage) -> Self {
+        let mut video = Self {
+            stream: &[0x5a; SLICE_MAX],
+            parameter_sets: Vec::new(),
+            slices: Vec::new(),
+            pictures: Vec::new(),
+            shown: Vec::new(),
+            groups: Vec::new(),
+            coding_errors: Vec::new(),
+        };
+        for picture in film.pictures() {
+            let is_key = picture.class == Class::KeyFrame;
+            if is_key || video.pictures.is_empty() {
+                video.groups.push(video.pictures.len());
+            }
+            let first = video.slices.len();
+            let lens = (0..picture.bytes).step_by(SLICE_MAX);
+            let slice = |begin: usize| Slice {
+                nal: 0..(picture.bytes - begin).min(SLICE_MAX),
+                first_macroblock: 0,
+                is_idr: is_key,
+                frame_num: 0,
+            };
+            video.slices.extend(lens.map(slice));
+            video.pictures.push(first..video.slices.len());
+            video.shown.push(picture.shown.unwrap_or_default());
         }
         video
     }
@@ -100,6 +152,8 @@ impl Video {
     /// Only its first pictures.
     pub(super) fn truncate(&mut self, pictures: usize) {
         self.pictures.truncate(pictures);
+        self.shown.truncate(pictures);
+        self.groups.retain(|first| *first < pictures);
         self.slices.truncate(self.pictures.last().map_or(0, |slices| slices.end));
     }
 
@@ -110,10 +164,21 @@ impl Video {
 
     /// All slices, each with the number of its group.
     pub(super) fn in_groups(&self) -> impl Iterator<Item = (u64, usize)> + '_ {
-        let pictures = self.pictures.iter().enumerate();
-        pictures.flat_map(|(picture, slices)| {
-            slices.clone().map(move |number| ((picture / GROUP) as u64, number))
+        let groups = (0..).zip(self.groups());
+        groups.flat_map(|(group, (_, slices))| slices.map(move |number| (group, number)))
+    }
+
+    /// Of each group when its first picture is shown, after the first of all, and its slices.
+    pub(super) fn groups(&self) -> impl Iterator<Item = (Duration, Range<usize>)> + '_ {
+        let ends = self.groups.iter().skip(1).copied().chain([self.pictures.len()]);
+        self.groups.iter().zip(ends).map(|(first, end)| {
+            (self.shown[*first], self.pictures[*first].start..self.pictures[end - 1].end)
         })
+    }
+
+    /// When a picture is shown, after the first one.
+    pub(super) fn shown(&self, picture: usize) -> Duration {
+        self.shown.get(picture).copied().unwrap_or_default()
     }
 
     /// The slices of each picture.
@@ -268,6 +333,7 @@ impl BitWriter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::footage::testing as footage;
 
     #[test]
     fn the_video_is_what_the_paper_sends() {
@@ -277,6 +343,20 @@ mod tests {
         let longest = (0..video.len()).map(|number| video.slice(number).len()).max();
         assert_eq!((longest, video.bytes()), (Some(888), 2_900_216));
         assert_eq!(video.parameter_sets.len(), 2);
+    }
+
+    #[test]
+    fn a_films_pictures_are_cut_into_slices_of_the_same_length() {
+        let film = Footage::read(footage::FILM).unwrap();
+        let video = Video::of_film(&film);
+        assert_eq!(video.pictures().len(), 75);
+        let bytes: usize = film.pictures().map(|picture| picture.bytes).sum();
+        assert_eq!(video.bytes(), bytes);
+        assert_eq!((0..video.len()).map(|number| video.slice(number).len()).max(), Some(SLICE_MAX));
+        let keys = film.pictures().filter(|picture| picture.class == Class::KeyFrame).count();
+        assert_eq!(video.groups().count(), keys);
+        let in_groups: Vec<_> = video.in_groups().map(|(_, number)| number).collect();
+        assert_eq!(in_groups, (0..video.len()).collect::<Vec<_>>());
     }
 
     #[test]

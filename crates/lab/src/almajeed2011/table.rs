@@ -104,6 +104,9 @@ pub fn tables(setup: &Setup, rows: &[Row]) -> String {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{said}\n");
     }
+    if let Some(why) = setup.unscored() {
+        let _ = writeln!(text, "{why}\n");
+    }
     for (number, title) in TITLES {
         let columns: Vec<_> = COLUMNS.iter().filter(|column| column.table == number).collect();
         let lines = columns.iter().flat_map(|column| column_lines(setup, rows, column));

@@ -10,7 +10,11 @@ use anabranch_netsim::{
 use anabranch_sansio::Rate;
 
 use super::cell::{Cell, Scenario};
+use super::slices::SLICE_MAX;
+use super::watch::HEADER_LEN;
+use crate::footage::Footage;
 use crate::parameter::{Kind, Parameter, Settings};
+use crate::scenario::STEPS_MAX;
 
 const ZERO: Duration = Duration::ZERO;
 const MINUTE: Duration = Duration::from_secs(60);
@@ -21,6 +25,8 @@ const MTU: u16 = 1_500;
 /// The values of all parameters; by default the paper's.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Values {
+    /// Of the user's, instead of the video that comes with this crate.
+    pub(super) film: Option<Footage>,
     pub(super) cbr: Speed,
     pub(super) has_ftp: bool,
     /// Parts of a frame: downlink and uplink of the first cell.
@@ -44,11 +50,14 @@ pub struct Values {
     pub(super) warm_up: Duration,
     pub(super) start_up: Duration,
     pub(super) has_tcp_beside: bool,
+    /// Events of the simulator after which a run is ended.
+    pub(super) steps_max: u64,
 }
 
 impl Default for Values {
     fn default() -> Self {
         Self {
+            film: None,
             cbr: Speed::Limited(Rate::kbps(1_500)),
             has_ftp: true,
             split: (1, 3),
@@ -70,6 +79,7 @@ impl Default for Values {
             warm_up: Duration::from_secs(20),
             start_up: Duration::from_secs(6),
             has_tcp_beside: false,
+            steps_max: STEPS_MAX,
         }
     }
 }
@@ -140,11 +150,28 @@ fn only(shares: &[f64]) -> f64 {
     shares.first().copied().unwrap_or_default()
 }
 
+/// Bytes of its pictures in slices, each with its header.
+fn bytes_to_send(film: &Footage) -> usize {
+    film.pictures().map(|it| it.bytes + it.bytes.div_ceil(SLICE_MAX) * HEADER_LEN).sum()
+}
+
+/// All of it waits at the sender: a bundle and an association have room for twice as much.
+const FILM_MAX: usize = 32 << 20;
 /// Far beyond what the cells carry: more would only be lost, packet by packet.
 const CBR_MAX: Rate = Rate::mbps(100);
 
 impl Settings for Values {
     const PARAMETERS: &'static [Parameter<Self>] = &[
+        Parameter::new(
+            "source",
+            "its own",
+            "a film (TS, MP4, Matroska) or a table of pictures (.csv): its pictures, which are not \
+             decoded and scored",
+            Kind::File(|it, file| {
+                it.film = Some(Footage::read(file)?);
+                Ok(())
+            }),
+        ),
         Parameter::new(
             "cbr",
             "1500k",
@@ -277,11 +304,23 @@ impl Settings for Values {
             "whether a TCP sends from the same queue to the same place",
             Kind::Switch(|it, is_on| it.has_tcp_beside = is_on),
         ),
+        Parameter::new(
+            "steps-max",
+            "open: 1000000000",
+            "events of the simulator after which a run is ended",
+            Kind::Count("events", 1, u32::MAX, |it, events| it.steps_max = events.into()),
+        ),
     ];
 
     fn check(&self) -> Result<(), String> {
         if self.cbr.mean().is_some_and(|rate| rate > CBR_MAX) {
             return Err("cbr: no link here has room for it: give at most 100M".to_owned());
+        }
+        let bytes = self.film.as_ref().map_or(0, bytes_to_send);
+        if bytes > FILM_MAX {
+            return Err(format!(
+                "source: its pictures take {bytes} bytes to send: give a film of at most {FILM_MAX}"
+            ));
         }
         Ok(())
     }
@@ -294,6 +333,21 @@ mod tests {
     #[test]
     fn what_is_declared_is_what_runs() {
         crate::parameter::testing::check_declared::<Values>();
+    }
+
+    #[test]
+    fn a_film_that_a_sender_has_no_room_for_is_refused() {
+        let table = std::env::temp_dir().join(format!("anabranch-{}.csv", std::process::id()));
+        std::fs::write(&table, "type,bytes\nI,40000000\n").unwrap();
+        let set = format!("source={}", table.display());
+        let error = crate::Parameters::<Values>::read([set.as_str()]).unwrap_err().to_string();
+        std::fs::remove_file(&table).unwrap();
+        assert!(error.contains("to send: give a film of at most 33554432"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_film_is_refused_in_words() {
+        crate::footage::testing::check_refusals::<Values>();
     }
 
     #[test]

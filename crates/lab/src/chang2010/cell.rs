@@ -242,6 +242,8 @@ impl FromStr for Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::footage::Footage;
+    use crate::footage::testing::{FILM, MP4, with_source};
 
     #[test]
     fn a_name_names_its_cell_and_no_cell_comes_twice() {
@@ -253,6 +255,24 @@ mod tests {
         once.sort_unstable();
         once.dedup();
         assert_eq!(once.len(), cells.len());
+    }
+
+    #[test]
+    fn a_films_pictures_are_what_is_seen_at_both_ends() {
+        for file in [FILM, MP4] {
+            let parameters: Parameters<Values> = with_source(file, "").unwrap();
+            for cell in ["4,1.5s,1", "4,TCP,1", "4,unplanned,1"] {
+                let cell: Cell = cell.parse().unwrap();
+                let outcome = cell.run_recorded(&parameters, RecordTo::default()).unwrap();
+                let film = Footage::read(file).unwrap();
+                let kbytes = film.picture_rate().as_bps() as f64 / 8e3;
+                let ratio = outcome.kbytes_per_s[1] / kbytes;
+                // What is lost when the path is cut, and what each message says of its frame.
+                assert!((0.6..1.4).contains(&ratio), "{file}, {cell}: {outcome:?}");
+                let per_second = outcome.video.taken as f64 / 2.0 / (outcome.simulated_s - 4.0);
+                assert!((24.0..26.0).contains(&per_second), "{file}, {cell}: {per_second}");
+            }
+        }
     }
 
     #[test]

@@ -162,13 +162,13 @@ impl Ended<'_> {
             for source in sources {
                 let taken = self.logs[from].taken[source.kind.index()];
                 units.extend((0..taken).map(|number| {
-                    let ready = source.start + source.every * number;
+                    let (ready, bytes) = source.frame(number);
                     let frame = self.logs[to].frame(source.kind, number);
                     UnitRecord {
                         of: of.to_owned(),
                         kind: source.kind.name(),
                         number: number.into(),
-                        bytes: source.len,
+                        bytes,
                         ready,
                         deadline: Some(ready + self.late_after),
                         completed: frame.and_then(|frame| frame.whole).map(|(_, there)| there),

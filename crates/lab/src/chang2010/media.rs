@@ -1,9 +1,12 @@
 //! What is said and seen: frames, the messages that carry them, and when each is ready.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use anabranch_sansio::Time;
+use anabranch_sansio::{Rate, Time};
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+
+use crate::footage::Footage;
 
 /// A frame's kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,16 +70,58 @@ impl Part {
     }
 }
 
-/// A microphone or a camera: frames of one size at equal times.
+/// A microphone or a camera.
 #[derive(Debug, Clone)]
 pub(super) struct Source {
     pub(super) kind: Kind,
-    pub(super) every: Duration,
-    /// Bytes of a frame.
-    pub(super) len: usize,
+    pub(super) frames: Frames,
     pub(super) next: u32,
     pub(super) start: Time,
     pub(super) end: Time,
+}
+
+/// What a source takes.
+#[derive(Debug, Clone)]
+pub(super) enum Frames {
+    /// Frames of one size at equal times.
+    Even {
+        every: Duration,
+        /// Bytes of a frame.
+        len: usize,
+    },
+    /// The pictures of a film.
+    Film(Reel),
+}
+
+/// The pictures of a film, over and over.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Reel {
+    /// When each is whole, and its bytes.
+    pictures: Arc<[(Duration, usize)]>,
+    /// From one beginning to the next.
+    round: Duration,
+    pub(super) rate: Rate,
+}
+
+impl From<&Footage> for Reel {
+    fn from(film: &Footage) -> Self {
+        let pictures = film.pictures().map(|picture| (picture.due.1, picture.bytes)).collect();
+        Self { pictures, round: film.round, rate: film.picture_rate() }
+    }
+}
+
+impl Reel {
+    /// By its number since the film began.
+    fn picture(&self, number: u32) -> (Duration, usize) {
+        let count = self.pictures.len() as u32;
+        let (at, len) = self.pictures[(number % count) as usize];
+        (self.round * (number / count) + at, len)
+    }
+
+    /// Bytes of the largest one.
+    pub(super) fn longest(&self) -> usize {
+        self.pictures.iter().map(|(_, len)| *len).max().unwrap_or_default()
+    }
 }
 
 /// A frame that is ready.
@@ -89,9 +134,18 @@ pub(super) struct Frame {
 }
 
 impl Source {
+    /// When a frame is ready, by its number, and its bytes.
+    pub(super) fn frame(&self, number: u32) -> (Time, usize) {
+        let (at, len) = match &self.frames {
+            Frames::Even { every, len } => (*every * number, *len),
+            Frames::Film(reel) => reel.picture(number),
+        };
+        (self.start + at, len)
+    }
+
     /// When the next frame is ready; none after the end of the call.
     pub(super) fn next_at(&self) -> Option<Time> {
-        let at = self.start + self.every * self.next;
+        let (at, _) = self.frame(self.next);
         (at < self.end).then_some(at)
     }
 
@@ -99,8 +153,9 @@ impl Source {
     pub(super) fn take(&mut self, now: Time) -> Option<Frame> {
         let taken = self.next_at().filter(|at| *at <= now)?;
         let number = self.next;
+        let (_, len) = self.frame(number);
         self.next += 1;
-        Some(Frame { kind: self.kind, number, len: self.len, taken })
+        Some(Frame { kind: self.kind, number, len, taken })
     }
 }
 

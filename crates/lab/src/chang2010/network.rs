@@ -182,6 +182,7 @@ impl Plan {
         name: &str,
         recording: &mut Recording,
     ) -> Result<Outcome, SimulationError> {
+        pair.sim.limit_steps(values.steps_max);
         recording.begin(&name, &mut pair);
         let comes_back = self.cuts.len() > 1;
         let mut cuts = Vec::new();

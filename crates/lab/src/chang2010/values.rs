@@ -8,14 +8,20 @@ use anabranch_sansio::{Rate, Time};
 use anabranch_sctp::{AssociationConfig, PathSchedulerKind, Reliability, RetransmissionPolicy};
 
 use super::cell::{Method, Place};
-use super::media::{Kind, Source};
+use super::media::{Frames, Kind, Reel, Source};
+use crate::footage::Footage;
 use crate::parameter::{Kind as Reads, Parameter, Settings};
+use crate::scenario::STEPS_MAX;
 
 const ZERO: Duration = Duration::ZERO;
 const MINUTE: Duration = Duration::from_secs(60);
 const MTU: u16 = 1_500;
 /// IPv4's header: SCTP straight on IP.
 const HEADER: usize = 20;
+/// Both ways, of what Wi-Fi carries.
+const VIDEO_MAX: Rate = Rate::mbps(40);
+/// Bytes: its messages have at least a thousand, and are counted by 16 bits.
+const PICTURE_MAX: usize = 60_000_000;
 /// When cameras and microphones are switched on.
 pub(super) const START: Time = Time::from_secs(4);
 
@@ -32,6 +38,8 @@ pub struct Values {
     video_rate: Speed,
     voice_rate: Speed,
     frames: u32,
+    /// Of the user's, instead of both videos.
+    film: Option<Reel>,
     voice_every: Duration,
     /// Zero stands for no end.
     lifetime: Duration,
@@ -48,6 +56,8 @@ pub struct Values {
     pub(super) notice: Duration,
     /// Beside the one-way delay, before a frame is late.
     pub(super) patience: Duration,
+    /// Events of the simulator after which a run is ended.
+    pub(super) steps_max: u64,
 }
 
 impl Default for Values {
@@ -61,6 +71,7 @@ impl Default for Values {
             video_rate: Speed::Limited(Rate::bps(9_899_360)),
             voice_rate: Speed::Limited(Rate::kbps(936)),
             frames: 25,
+            film: None,
             voice_every: Duration::from_millis(20),
             lifetime: Duration::from_secs(3),
             rto_min: Duration::from_secs(1),
@@ -74,6 +85,7 @@ impl Default for Values {
             call_voice: Speed::Limited(Rate::kbps(40)),
             notice: Duration::from_millis(500),
             patience: Duration::from_millis(150),
+            steps_max: STEPS_MAX,
         }
     }
 }
@@ -111,12 +123,16 @@ impl Values {
             Place::Rtt(_) => (&self.call_voice, &self.call_video),
         };
         Kind::ALL.map(|kind| {
-            let (rate, every) = match kind {
-                Kind::Voice => (voice, self.voice_every),
-                Kind::Video => (video, Duration::from_secs(1) / self.frames),
+            let even = |rate: &Speed, every| {
+                let len = rate.mean().map_or(0, |rate| rate.bytes_in(every)) as usize;
+                Frames::Even { every, len }
             };
-            let len = rate.mean().map_or(0, |rate| rate.bytes_in(every)) as usize;
-            Source { kind, every, len, next: 0, start: START, end }
+            let frames = match (kind, &self.film) {
+                (Kind::Voice, _) => even(voice, self.voice_every),
+                (Kind::Video, None) => even(video, Duration::from_secs(1) / self.frames),
+                (Kind::Video, Some(reel)) => Frames::Film(reel.clone()),
+            };
+            Source { kind, frames, next: 0, start: START, end }
         })
     }
 
@@ -127,13 +143,43 @@ impl Values {
             Method::Unplanned | Method::Planned => AssociationConfig::media().with(|config| {
                 config.paths.path_scheduler = PathSchedulerKind::EarliestDelivery;
                 config.recovery.retransmission_policy = RetransmissionPolicy::Earliest;
-                config.window.start_rate = self.video_rate.mean();
+                config.window.start_rate = self.start_rate();
             }),
         };
         config.with(|config| {
             config.paths.path_mtu = MTU.into();
             config.paths.header_overhead = HEADER;
         })
+    }
+
+    /// What the video takes.
+    fn start_rate(&self) -> Option<Rate> {
+        self.film.as_ref().map_or_else(|| self.video_rate.mean(), |film| Some(film.rate))
+    }
+
+    /// A film has its own rates and times.
+    fn check_film(&self) -> Result<(), String> {
+        let Some(film) = &self.film else { return Ok(()) };
+        let own = Self::default();
+        let changes = (&self.video_rate, &self.call_video, self.frames);
+        if changes != (&own.video_rate, &own.call_video, own.frames) {
+            return Err("source: a film has its own rate and times: leave video, call-video and \
+                        frames out"
+                .to_owned());
+        }
+        if film.rate > VIDEO_MAX {
+            return Err(
+                "source: a call both ways has no room here: give a film of at most 40M".to_owned()
+            );
+        }
+        if film.longest() > PICTURE_MAX {
+            return Err(format!(
+                "source: a picture has {} bytes: give a film whose pictures have at most \
+                 {PICTURE_MAX}",
+                film.longest()
+            ));
+        }
+        Ok(())
     }
 
     /// Chang 2010, section 4. There were no potentially failed paths (RFC 7829) then.
@@ -208,6 +254,16 @@ impl Settings for Values {
             "open: 25",
             "pictures in a second",
             Reads::Count("pictures", 1, 120, |it, to| it.frames = to),
+        ),
+        Parameter::new(
+            "source",
+            "its own",
+            "a film (TS, MP4, Matroska) or a table of pictures (.csv): its pictures instead of \
+             both videos; the voice stays",
+            Reads::File(|it, file| {
+                it.film = Some(Reel::from(&Footage::read(file)?));
+                Ok(())
+            }),
         ),
         Parameter::new(
             "voice-every",
@@ -289,15 +345,21 @@ impl Settings for Values {
             "beside the one-way delay, before a frame is late",
             Reads::Time(ZERO, Duration::from_secs(1), |it, to| it.patience = to),
         ),
+        Parameter::new(
+            "steps-max",
+            "open: 1000000000",
+            "events of the simulator after which a run is ended",
+            Reads::Count("events", 1, u32::MAX, |it, events| it.steps_max = events.into()),
+        ),
     ];
 
     fn check(&self) -> Result<(), String> {
         for (name, rate) in [("video", &self.video_rate), ("call-video", &self.call_video)] {
-            let most = Rate::mbps(40);
-            if rate.mean().is_some_and(|rate| rate > most) {
+            if rate.mean().is_some_and(|rate| rate > VIDEO_MAX) {
                 return Err(format!("{name}: a call both ways has no room here: give at most 40M"));
             }
         }
+        self.check_film()?;
         if self.rto_min > MINUTE {
             return Err("rto-min: it is above RTO.Max: give at most 60s".to_owned());
         }
@@ -308,6 +370,8 @@ impl Settings for Values {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chang2010::Handoff;
+    use crate::footage::testing as footage;
     use crate::parameter::testing::check_declared;
 
     #[test]
@@ -324,6 +388,24 @@ mod tests {
             let error = crate::Parameters::<Values>::read([set]).unwrap_err().to_string();
             assert!(error.contains(words), "{error}");
         }
+    }
+
+    #[test]
+    fn a_film_takes_the_cameras_place_and_begins_again() {
+        let parameters = footage::with_source::<Values>(footage::FILM, "").unwrap();
+        for place in [Place::Handoff(Handoff::WiredToWired), Place::Rtt(50)] {
+            let [voice, video] = parameters.values().sources(place, START + MINUTE);
+            assert_eq!(voice.frame(50).0, START + Duration::from_secs(1));
+            let (first, again) = (video.frame(3), video.frame(78));
+            assert_eq!(first.1, again.1, "75 pictures later");
+            assert!((2.8..3.2).contains(&(again.0 - first.0).as_secs_f64()), "{again:?}");
+            assert!((0..75).any(|number| video.frame(number).1 != first.1), "sizes of their own");
+        }
+        for set in [",frames=30", ",video=2M", ",call-video=1M"] {
+            let error = footage::with_source::<Values>(footage::FILM, set).unwrap_err();
+            assert!(error.contains("leave video, call-video and frames out"), "{error}");
+        }
+        footage::check_refusals::<Values>();
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub(super) fn run(
     recording: &mut Recording,
 ) -> Result<Outcome, SimulationError> {
     let mut sim = Simulation::new(cell.seed);
+    sim.limit_steps(values.steps_max);
     // What is drawn is the same for all methods.
     let mut draws = sim.fork_rng();
     let service_times = sim.fork_rng();

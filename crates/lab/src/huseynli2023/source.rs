@@ -7,16 +7,14 @@ use std::time::Duration;
 use anabranch_media::Class;
 use anabranch_sansio::Rng;
 use anabranch_sctp::Level;
-use serde::Deserialize;
 
 use super::host::STAMP;
 use super::values::Values;
+use crate::footage::{Footage, PICTURE, table_pictures};
 use crate::scenario::FilmUnit;
 
 const MPEG2: &[u8] = include_bytes!("../../data/mpeg2-720x576.csv");
 
-/// Between two pictures.
-const PICTURE: Duration = Duration::from_millis(40);
 /// MPEG-1 layer II at 48 kHz: 1152 samples, at 256 kbit/s.
 const SOUND: Duration = Duration::from_millis(24);
 const SOUND_LEN: usize = 768;
@@ -41,14 +39,6 @@ pub(super) struct Planned {
     pub(super) len: usize,
 }
 
-/// A picture of the encoded film, in coding order.
-#[derive(Debug, Deserialize)]
-struct Picture {
-    #[serde(rename = "type")]
-    kind: char,
-    bytes: usize,
-}
-
 impl Source {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Constant, Self::Pictures];
@@ -64,8 +54,8 @@ impl Source {
     pub(super) fn messages(self, values: &Values, rng: &mut Rng) -> Vec<Planned> {
         match self {
             Self::Pictures => {
-                if let Some((units, round)) = &values.film {
-                    return film(values, units, *round);
+                if let Some(footage) = &values.film {
+                    return film(values, footage);
                 }
                 let mut messages = pictures(values);
                 messages.extend(sound(values.duration));
@@ -80,10 +70,7 @@ impl Source {
 /// The film in a loop, cut into messages that are spread evenly over each picture's time, or over
 /// the whole film.
 fn pictures(values: &Values) -> Vec<Planned> {
-    let film: Vec<Picture> = csv::Reader::from_reader(MPEG2)
-        .into_deserialize()
-        .collect::<Result<_, _>>()
-        .expect("the table that comes with this crate");
+    let film = table_pictures(MPEG2).expect("the table that comes with this crate");
     let whole: usize = film.iter().map(|picture| picture.bytes).sum();
     let lasts = PICTURE * film.len() as u32;
     let mut sent = 0;
@@ -116,10 +103,11 @@ fn pictures(values: &Values) -> Vec<Planned> {
 
 /// A film of the user's in a loop: what it is made of, each in messages that are spread evenly over
 /// the time that it takes in the film's own stream.
-fn film(values: &Values, units: &[FilmUnit], round: Duration) -> Vec<Planned> {
+fn film(values: &Values, footage: &Footage) -> Vec<Planned> {
     let mut messages = Vec::new();
-    for begin in (0..).map(|number| round * number).take_while(|begin| *begin < values.duration) {
-        for FilmUnit { due: (first, last), class, bytes } in units {
+    let rounds = (0..).map(|number| footage.round * number);
+    for begin in rounds.take_while(|begin| *begin < values.duration) {
+        for FilmUnit { due: (first, last), class, bytes, .. } in &*footage.units {
             let level = match class {
                 Class::KeyFrame | Class::Audio => Level::High,
                 Class::Disposable => Level::Low,
@@ -179,6 +167,7 @@ impl FromStr for Source {
 mod tests {
     use super::*;
     use crate::Parameters;
+    use crate::footage::testing;
 
     fn rate_mbps(messages: &[Planned], of: impl Fn(&Planned) -> bool) -> f64 {
         let bytes: usize = messages.iter().filter(|it| of(it)).map(|it| it.len).sum();
@@ -217,8 +206,7 @@ mod tests {
         // 102 kB in three seconds, of which packets' headers and tables are no part.
         let bytes: usize = messages.iter().map(|message| message.len).sum();
         assert!((150_000..240_000).contains(&bytes), "{bytes}");
-        let missing = Parameters::<Values>::read(["source=/nowhere"]).unwrap_err().to_string();
-        assert!(missing.starts_with("source: /nowhere: No such file"), "{missing}");
+        testing::check_refusals::<Values>();
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! [`Values`]: all parameters of the experiment.
 
-use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_netsim::settings::{Queue, Speed};
@@ -9,8 +7,9 @@ use anabranch_sansio::Rate;
 
 use super::host::{Pace, STAMP};
 use super::method::{Method, rfc};
+use crate::footage::Footage;
 use crate::parameter::{Kind, Parameter, Settings};
-use crate::scenario::{FilmUnit, film_units};
+use crate::scenario::STEPS_MAX;
 
 const ZERO: Duration = Duration::ZERO;
 const MS: Duration = Duration::from_millis(1);
@@ -40,8 +39,8 @@ pub struct Values {
     /// Whether pictures are sent at a constant rate.
     pub(super) even: bool,
     pub(super) flows: u32,
-    /// A film of the user's, instead of the paper's, and how long it takes.
-    pub(super) film: Option<(Arc<[FilmUnit]>, Duration)>,
+    /// A film of the user's, instead of the paper's.
+    pub(super) film: Option<Footage>,
     /// In bit/s.
     pub(super) flow_rate: u64,
     /// Bytes.
@@ -56,6 +55,8 @@ pub struct Values {
     pub(super) ordered: bool,
     /// Whether SCTP and the list have our defaults for media, too.
     pub(super) our_transport: bool,
+    /// Events of the simulator after which a run is ended.
+    pub(super) steps_max: u64,
 }
 
 impl Default for Values {
@@ -81,6 +82,7 @@ impl Default for Values {
             bound: MS * 500,
             ordered: true,
             our_transport: false,
+            steps_max: STEPS_MAX,
         }
     }
 }
@@ -156,10 +158,10 @@ impl Settings for Values {
         Parameter::new(
             "source",
             "its own",
-            "a film: TS, MP4 or Matroska, instead of the pictures and sound here",
+            "a film (TS, MP4, Matroska) or a table of pictures (.csv), instead of the pictures \
+             and sound here",
             Kind::File(|it, file| {
-                let film = film_units(Path::new(file)).map_err(|why| format!("{file}: {why}"))?;
-                it.film = Some((film.0.into(), film.1));
+                it.film = Some(Footage::read(file)?);
                 Ok(())
             }),
         ),
@@ -222,6 +224,12 @@ impl Settings for Values {
             "no",
             "whether SCTP and the list have our defaults for media, but for their order",
             Kind::Switch(|it, yes| it.our_transport = yes),
+        ),
+        Parameter::new(
+            "steps-max",
+            "open: 1000000000",
+            "events of the simulator after which a run is ended",
+            Kind::Count("events", 1, u32::MAX, |it, events| it.steps_max = events.into()),
         ),
     ];
 

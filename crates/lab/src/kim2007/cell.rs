@@ -132,3 +132,40 @@ impl Cell {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::footage::testing::{FILM, MP4, with_source};
+
+    #[test]
+    fn a_film_goes_by_each_carrier_in_each_test() {
+        for file in [FILM, MP4] {
+            let parameters: Parameters<Values> =
+                with_source(file, ",loss=0%,streams=2,streams-loss=0%,delays=20ms").unwrap();
+            for scenario in Scenario::ALL {
+                for cell in parameters.values().cells_of_seed(scenario, 1) {
+                    if cell.loss_percent > 0 {
+                        continue;
+                    }
+                    let outcome = cell.run_recorded(&parameters, RecordTo::default()).unwrap();
+                    if scenario == Scenario::Switching {
+                        assert!(
+                            outcome.switching_s.is_some_and(|s| s < 0.3),
+                            "{cell}: {outcome:?}"
+                        );
+                        continue;
+                    }
+                    let messages = parameters.values().messages();
+                    assert!(
+                        outcome.messages.abs_diff(messages as usize) < 3,
+                        "{cell}: {outcome:?}"
+                    );
+                    assert_eq!(outcome.received, outcome.messages, "{cell}");
+                    let lasts = outcome.completion_s.unwrap_or_default();
+                    assert!((2.5..3.5).contains(&lasts), "{cell}: {outcome:?}");
+                }
+            }
+        }
+    }
+}

@@ -10,7 +10,7 @@ use super::carrier::Carrier;
 use super::cell::Cell;
 use super::measure::Outcome;
 use super::scenario::Scenario;
-use super::setup::Setup;
+use super::setup::{Pace, Setup};
 use super::values::Values;
 use crate::CellError;
 
@@ -202,7 +202,7 @@ impl Variation {
             Self::OneStream => setup.is_on_one_stream = true,
             Self::WholeChannels => {
                 setup.messages = setup.messages_of_file;
-                setup.interval = setup.own_time / u32::from(setup.channels);
+                setup.pace = Pace::Even(setup.own_time / u32::from(setup.channels));
             }
             Self::EqualBuffers => {
                 tcp.receive_buffer = EQUAL;

@@ -1,5 +1,6 @@
 //! [`Setup`]: all that decides a run but its seed.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_netsim::settings::{DirectionSettings, Queue, SettingsError, Speed};
@@ -11,6 +12,7 @@ use anabranch_tcp::Config as TcpConfig;
 use super::carrier::{Carrier, lifetime, linux_tcp};
 use super::peer::Peer;
 use super::values::Values;
+use crate::footage::Footage;
 
 /// Of the client; each further TCP connection has the next one.
 pub(super) const CLIENT_PORT: u16 = 40_001;
@@ -45,10 +47,56 @@ pub(super) struct Setup {
     pub(super) messages_of_file: u32,
     /// What a message takes at its channel's rate.
     pub(super) own_time: Duration,
-    /// Between two messages, whichever channel's.
-    pub(super) interval: Duration,
+    /// How messages follow each other, whichever channel's.
+    pub(super) pace: Pace,
     /// When the first message is ready: connections stand by then.
     pub(super) start: Time,
+    /// Events of the simulator after which a run is ended.
+    pub(super) steps_max: u64,
+}
+
+/// How messages follow each other.
+#[derive(Debug, Clone)]
+pub(super) enum Pace {
+    /// So long after one another.
+    Even(Duration),
+    /// Each when the film has the last byte of it, over and over.
+    Film {
+        /// From the beginning of the film.
+        ready: Arc<[Duration]>,
+        /// From one beginning to the next.
+        round: Duration,
+    },
+}
+
+impl Pace {
+    /// A film whose units, in a row, are cut into messages; the last one is filled up.
+    pub(super) fn of_film(film: &Footage, message_len: usize) -> Self {
+        let (mut ready, mut bytes) = (Vec::new(), 0);
+        let mut last = Duration::ZERO;
+        for unit in &*film.units {
+            bytes += unit.bytes;
+            last = unit.due.1;
+            ready.extend(std::iter::repeat_n(last, bytes / message_len));
+            bytes %= message_len;
+        }
+        if bytes > 0 {
+            ready.push(last);
+        }
+        Self::Film { ready: ready.into(), round: film.round }
+    }
+
+    /// From this message to the next, counted from zero.
+    pub(super) fn after(&self, message: usize) -> Duration {
+        match self {
+            Self::Even(interval) => *interval,
+            Self::Film { ready, round } => {
+                let (this, next) = (message % ready.len(), (message + 1) % ready.len());
+                let wrapped = if next <= this { *round } else { Duration::ZERO };
+                (ready[next] + wrapped).saturating_sub(ready[this])
+            }
+        }
+    }
 }
 
 /// Between server and client.
@@ -83,7 +131,8 @@ impl Setup {
             messages: values.messages(),
             messages_of_file: values.messages(),
             own_time: values.interval(),
-            interval: values.interval(),
+            pace: values.pace(),
+            steps_max: values.steps_max,
         }
     }
 
@@ -108,6 +157,7 @@ impl Setup {
         });
         let mut pair = pair.expect("one standard path makes a pair");
         pair.set_carrier(P::PROTOCOL);
+        pair.sim.limit_steps(self.steps_max);
         pair
     }
 }
@@ -136,5 +186,30 @@ impl Network {
         let with = |loss: f64| LinkConfig { loss: Loss::uniform(loss), ..link.clone() };
         let forward = with(if self.loses_both_ways { self.loss } else { 0.0 });
         Ok(DuplexConfig { forward, backward: with(self.loss) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::footage::testing::{FILM, TABLE};
+
+    #[test]
+    fn a_film_is_sent_at_its_own_times_and_begins_again() {
+        for (file, ends) in [(FILM, 2.8..3.2), (TABLE, 12.0..12.01)] {
+            let film = Footage::read(file).unwrap();
+            let pace = Pace::of_film(&film, 1_000);
+            let bytes: usize = film.units.iter().map(|unit| unit.bytes).sum();
+            let messages = bytes.div_ceil(1_000);
+            let of_round = |round: usize| -> Duration {
+                (0..messages).map(|nth| pace.after(round * messages + nth)).sum()
+            };
+            assert!(ends.contains(&of_round(0).as_secs_f64()), "{file}: {:?}", of_round(0));
+            assert_eq!(of_round(0), of_round(1), "{file}");
+            let gaps: BTreeSet<_> = (0..messages).map(|nth| pace.after(nth)).collect();
+            assert!(gaps.len() > 1, "{file}: each at its own time");
+        }
     }
 }

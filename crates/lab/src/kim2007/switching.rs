@@ -7,7 +7,7 @@ use anabranch_sansio::{Rng, Time};
 
 use super::message::Message;
 use super::peer::{self, Counters, Incoming, Peer};
-use super::setup::{self, Setup};
+use super::setup::{self, Pace, Setup};
 use crate::recording::Recording;
 use crate::records::UnitRecord;
 
@@ -41,7 +41,7 @@ pub(super) fn run<P: Peer>(
     recording: &mut Recording,
 ) -> Result<Switched, SimulationError> {
     let mut session = Session::<P>::connect(setup, seed, name, recording)?;
-    let moment = Rng::from_u64(seed).range(0..setup.interval.as_nanos() as u64);
+    let moment = Rng::from_u64(seed).range(0..setup.own_time.as_nanos() as u64);
     let pressed = setup.start + WATCHED + Duration::from_nanos(moment);
     session.stream_to(pressed)?;
     session.pair.act_client(|client, now| client.request(now, NEW))?;
@@ -79,14 +79,14 @@ struct Session<P: Peer> {
 struct StreamSender {
     next: Message,
     next_at: Time,
-    interval: Duration,
+    pace: Pace,
 }
 
 impl StreamSender {
     fn send<P: Peer>(&mut self, server: &mut P, now: Time) {
         server.send(now, self.next);
+        self.next_at = now + self.pace.after(self.next.number as usize);
         self.next.number += 1;
-        self.next_at = now + self.interval;
     }
 }
 
@@ -101,9 +101,9 @@ impl<P: Peer> Session<P> {
         let mut pair = setup.pair::<P>(seed);
         recording.begin(&name, &mut pair);
         pair.act_client(|client, now| client.connect(now))?;
-        let Setup { start, interval, .. } = *setup;
+        let (start, pace) = (setup.start, setup.pace.clone());
         let next = Message { channel: OLD, number: 0 };
-        let sender = StreamSender { next, next_at: start, interval };
+        let sender = StreamSender { next, next_at: start, pace };
         let mut session = Self { pair, sender, seen: None };
         session.run_to(start)?;
         session.pair.reconfigure(0, setup.network.links());

@@ -86,9 +86,10 @@ impl<'a, P: Peer> Session<'a, P> {
         while !self.has_room() && self.pair.now() < PATIENCE {
             self.run_to(self.pair.now() + WAIT)?;
         }
+        let after = self.setup.pace.after(self.passages.len());
         self.passages.push(Passage { ready, arrived: None });
         self.pair.act_server(|server, now| server.send(now, message))?;
-        self.next_at = self.pair.now() + self.setup.interval;
+        self.next_at = self.pair.now() + after;
         Ok(())
     }
 

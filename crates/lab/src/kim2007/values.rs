@@ -7,7 +7,10 @@ use anabranch_netsim::settings::{Queue, SettingsError, Speed};
 use super::carrier::Carrier;
 use super::cell::{Cell, LINK_RATE};
 use super::scenario::Scenario;
+use super::setup::Pace;
+use crate::footage::Footage;
 use crate::parameter::{Kind, Parameter, Settings};
+use crate::scenario::STEPS_MAX;
 
 /// Bytes around a message in a packet, at most: those of SCTP on IPv4.
 const OVERHEAD: u32 = 48;
@@ -37,6 +40,8 @@ pub struct Values {
     file: u64,
     /// Of a channel, in bit/s.
     media_rate: u64,
+    /// Of the user's, instead of the file.
+    film: Option<Footage>,
     /// Channels of figure 11.
     channels: u32,
     /// On the figures' axes: in per cent, streams and milliseconds.
@@ -58,6 +63,8 @@ pub struct Values {
     pub(super) sctp_rto_min: Duration,
     pub(super) our_rto_min: Duration,
     pub(super) nagle: bool,
+    /// Events of the simulator after which a run is ended.
+    pub(super) steps_max: u64,
 }
 
 impl Default for Values {
@@ -71,6 +78,7 @@ impl Default for Values {
             message: 1_024,
             file: 2 << 20,
             media_rate: 1_024_000,
+            film: None,
             channels: 3,
             losses: (0..=10).collect(),
             streams: (1..=10).collect(),
@@ -91,6 +99,7 @@ impl Default for Values {
             sctp_rto_min: SECOND,
             our_rto_min: Duration::from_millis(100),
             nagle: true,
+            steps_max: STEPS_MAX,
         }
     }
 }
@@ -165,13 +174,49 @@ impl Values {
     }
 
     /// Messages of the file.
-    pub(super) const fn messages(&self) -> u32 {
-        self.file.div_ceil(self.message as u64) as u32
+    pub(super) fn messages(&self) -> u32 {
+        self.bytes().div_ceil(self.message.into()) as u32
     }
 
-    /// Between two messages of a channel: their own time.
-    pub(super) const fn interval(&self) -> Duration {
-        Duration::from_nanos(8 * self.message as u64 * 1_000_000_000 / self.media_rate)
+    /// Of the file.
+    fn bytes(&self) -> u64 {
+        match &self.film {
+            Some(film) => film.units.iter().map(|unit| unit.bytes as u64).sum(),
+            None => self.file,
+        }
+    }
+
+    /// Between two messages of a channel: their own time, of a film the mean.
+    pub(super) fn interval(&self) -> Duration {
+        match &self.film {
+            Some(film) => film.round / self.messages().max(1),
+            None => {
+                Duration::from_nanos(8 * u64::from(self.message) * 1_000_000_000 / self.media_rate)
+            }
+        }
+    }
+
+    /// How messages follow each other.
+    pub(super) fn pace(&self) -> Pace {
+        match &self.film {
+            Some(film) => Pace::of_film(film, self.message as usize),
+            None => Pace::Even(self.interval()),
+        }
+    }
+
+    /// A film has its own size and its own rate.
+    fn check_film(&self) -> Result<(), String> {
+        let Some(film) = &self.film else { return Ok(()) };
+        let own = Self::default();
+        if (self.file, self.media_rate) != (own.file, own.media_rate) {
+            return Err("source: a film has its own size and rate: leave file and media-rate out"
+                .to_owned());
+        }
+        if film.round > MEDIA_MAX {
+            let most = MEDIA_MAX.as_secs();
+            return Err(format!("source: it takes longer than {most} s: give a shorter film"));
+        }
+        Ok(())
     }
 }
 
@@ -270,6 +315,16 @@ impl Settings for Values {
             Kind::Rate(|it, rate| it.media_rate = rate.as_bps()),
         ),
         Parameter::new(
+            "source",
+            "its own",
+            "a film (TS, MP4, Matroska) or a table of pictures (.csv), instead of the file: its \
+             pictures and sound at their own times",
+            Kind::File(|it, file| {
+                it.film = Some(Footage::read(file)?);
+                Ok(())
+            }),
+        ),
+        Parameter::new(
             "lifetime",
             "500ms",
             "R of equation 1, what a message may take beside its own time",
@@ -335,6 +390,12 @@ impl Settings for Values {
             "whether TCP has Nagle's algorithm",
             Kind::Switch(|it, yes| it.nagle = yes),
         ),
+        Parameter::new(
+            "steps-max",
+            "open: 1000000000",
+            "events of the simulator after which a run is ended",
+            Kind::Count("events", 1, u32::MAX, |it, events| it.steps_max = events.into()),
+        ),
     ];
 
     fn check(&self) -> Result<(), String> {
@@ -349,7 +410,8 @@ impl Settings for Values {
         if !self.delay.as_nanos().is_multiple_of(1_000_000) {
             return Err("delay: give whole milliseconds".to_owned());
         }
-        if self.interval() * self.messages() > MEDIA_MAX {
+        self.check_film()?;
+        if self.film.is_none() && self.interval() * self.messages() > MEDIA_MAX {
             return Err(format!(
                 "file: at media-rate it takes longer than {} s: give a smaller file, or a higher \
                  rate",
@@ -381,6 +443,7 @@ fn sorted(mut values: Vec<u32>) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::footage::testing as testing_film;
     use crate::parameter::{Parameters, testing};
 
     #[test]
@@ -410,6 +473,21 @@ mod tests {
             let error = Parameters::<Values>::read([text]).unwrap_err().to_string();
             assert!(error.contains(words), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn a_film_takes_the_place_of_the_file() {
+        let parameters = testing_film::with_source::<Values>(testing_film::FILM, "").unwrap();
+        let values = parameters.values();
+        // 102 kB in three seconds, of which packets' headers and tables are no part.
+        assert!((70..100).contains(&values.messages()), "{}", values.messages());
+        let spans = values.interval() * values.messages();
+        assert!((2.8..3.2).contains(&spans.as_secs_f64()), "{spans:?}");
+        let more = |set| testing_film::with_source::<Values>(testing_film::FILM, set).unwrap_err();
+        for set in [",file=1M", ",media-rate=2M"] {
+            assert!(more(set).contains("leave file and media-rate out"), "{}", more(set));
+        }
+        testing_film::check_refusals::<Values>();
     }
 
     #[test]

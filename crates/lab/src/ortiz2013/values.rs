@@ -10,6 +10,7 @@ use anabranch_sansio::{Rate, Time};
 use super::cell::{LOSSES, RATES_MBPS};
 use super::sctp;
 use crate::parameter::{Kind, Parameter, Settings};
+use crate::scenario::STEPS_MAX;
 use crate::svc::Trace;
 
 /// Bytes of a packet beside its video: with them the paper's packets of 1460 bytes fill an MTU of
@@ -57,6 +58,8 @@ pub struct Values {
     pub(super) lifetime: Duration,
     /// Instead of the video that comes with this crate.
     pub(super) source: Option<Trace>,
+    /// Events of the simulator after which a run is ended.
+    pub(super) steps_max: u64,
 }
 
 impl Default for Values {
@@ -82,6 +85,7 @@ impl Default for Values {
             // Three quarters of it, as our senders have it for enhancements.
             lifetime: Duration::from_millis(150),
             source: None,
+            steps_max: STEPS_MAX,
         }
     }
 }
@@ -280,6 +284,12 @@ impl Settings for Values {
             "300s",
             "what has not arrived so long after the last packet will not",
             Kind::Time(ZERO, HOUR, |it, patience| it.patience = patience),
+        ),
+        Parameter::new(
+            "steps-max",
+            "open: 1000000000",
+            "events of the simulator after which a run is ended",
+            Kind::Count("events", 1, u32::MAX, |it, events| it.steps_max = events.into()),
         ),
     ];
 

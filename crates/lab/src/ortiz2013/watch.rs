@@ -41,6 +41,7 @@ impl Watch {
 
     /// Begins, before the first packet is sent.
     pub(super) fn begin<M: Machine>(&mut self, cell: &Cell, setup: &Setup, pair: &mut Pair<M>) {
+        pair.sim.limit_steps(setup.values().steps_max);
         self.recording.begin(&setup.title(cell), pair);
         let forward = pair.paths().iter().map(|path| path.links.forward.into()).collect();
         let start = setup.values().start();

@@ -75,7 +75,7 @@ pub use plot::{Axes, PlotError, plot};
 pub use report::{About, report};
 pub use run::{AFTER, RunError, Stop, Watching};
 pub use schema::schema;
-pub(crate) use stream::{FilmUnit, film_units};
+pub(crate) use stream::{FilmUnit, film_units, read as read_file};
 pub use table::{Run, csv, tables};
 
 /// The keys outside all sections.
@@ -90,8 +90,8 @@ const TOP_KEYS: &[Key] = &[
     ),
 ];
 
-/// What a run does unless told otherwise.
-const STEPS_MAX: u64 = 1_000_000_000;
+/// What a run does unless told otherwise, a paper's cell as well.
+pub(crate) const STEPS_MAX: u64 = 1_000_000_000;
 /// Each has addresses of its own.
 const FLOWS_MAX: usize = 250;
 const SEEDS_MAX: u64 = 1_000_000;

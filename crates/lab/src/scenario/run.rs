@@ -150,7 +150,6 @@ struct Run<'a> {
     /// The sending and the receiving host of each flow.
     hosts: Vec<(HostId, HostId)>,
     tally: Arc<Mutex<Tally>>,
-    steps: u64,
     stop: Option<Stop>,
 }
 
@@ -161,6 +160,7 @@ impl<'a> Run<'a> {
         frames: Option<&Arc<Mutex<Frames>>>,
     ) -> Result<Self, RunError> {
         let mut sim = Simulation::new(seed);
+        sim.limit_steps(scenario.steps_max);
         let mut net = Net::build(sim.network_mut(), &scenario.links);
         let mut draws = sim.fork_rng();
         let mut hosts = Vec::new();
@@ -172,20 +172,22 @@ impl<'a> Run<'a> {
         }
         let tally = Arc::new(Mutex::new(Tally::new(&net, scenario)));
         sim.network_mut().add_observer(Arc::clone(&tally));
-        Ok(Self { scenario, sim, net, hosts, tally, steps: 0, stop: None })
+        Ok(Self { scenario, sim, net, hosts, tally, stop: None })
     }
 
     fn run_to(&mut self, end: Time) -> Result<(), RunError> {
         while self.sim.next_step_at().is_some_and(|at| at <= end) {
-            self.sim.step()?;
+            self.sim.step().map_err(|error| self.ended_by(error))?;
             self.ask_to_stop()?;
-            self.steps += 1;
-            if self.steps > self.scenario.steps_max {
-                let (at, steps) = (self.sim.now(), self.scenario.steps_max);
-                return Err(RunError::Endless { at, end: self.scenario.duration, steps });
-            }
         }
         Ok(self.sim.run_to(end)?)
+    }
+
+    fn ended_by(&self, error: SimulationError) -> RunError {
+        if let SimulationError::Endless { at, steps } = error {
+            return RunError::Endless { at, end: self.scenario.duration, steps };
+        }
+        error.into()
     }
 
     fn ask_to_stop(&mut self) -> Result<(), RunError> {

@@ -189,6 +189,8 @@ impl Stream {
 pub(crate) struct FilmUnit {
     /// When its first packet is due, and its last one, from the beginning.
     pub(crate) due: (Duration, Duration),
+    /// When it is shown, after the first one, if it is a picture of the track that has most.
+    pub(crate) shown: Option<Duration>,
     pub(crate) class: Class,
     pub(crate) bytes: usize,
 }
@@ -198,6 +200,7 @@ pub(crate) fn film_units(file: &Path) -> Result<(Vec<FilmUnit>, Duration), Strin
     let stream = Stream::read(&read(file)?)?;
     let unit = |unit: &StreamUnit| FilmUnit {
         due: (stream.packets[unit.first].0, stream.packets[unit.last].0),
+        shown: unit.picture.map(|picture| stream.pictures[picture].shown),
         class: unit.class,
         bytes: unit.payload,
     };
@@ -205,7 +208,7 @@ pub(crate) fn film_units(file: &Path) -> Result<(Vec<FilmUnit>, Duration), Strin
 }
 
 /// A file as it stands, but for what is behind the longest film.
-pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
     let read = file.take(FILM_BYTES_MAX + 1).read_to_end(&mut bytes);

@@ -44,6 +44,15 @@ pub enum SimulationError {
         /// When.
         at: Time,
     },
+    /// The run took as many steps as [`Simulation::limit_steps`](super::Simulation::limit_steps)
+    /// allows.
+    #[error("the run was ended at {at}: it took {steps} events, its limit")]
+    Endless {
+        /// The time reached.
+        at: Time,
+        /// The limit.
+        steps: u64,
+    },
     /// Events have piled up.
     #[error("more than {MAX_EVENTS_HELD} events wait at {at}: poll_event must be called")]
     EventsNotPolled {

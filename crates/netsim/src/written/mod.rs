@@ -64,7 +64,7 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Line(line) => write!(f, "line {line}"),
-            Self::Given => f.write_str("given beside the file"),
+            Self::Given => f.write_str("in what is set"),
         }
     }
 }
@@ -206,7 +206,7 @@ paths = [["a", "b"], "c"]
         let with = FILE.replace("1400", "1280\ndelay = \"5ms\"").replace("20s", "5s");
         assert_eq!(document.canonical(), Document::parse(&with).unwrap().canonical());
         let error = document.set("lan.mtu", "1280").unwrap_err().to_string();
-        assert_eq!(error, "given beside the file: nothing is called lan; there is film, wifi");
+        assert_eq!(error, "in what is set: nothing is called lan; there is film, wifi");
     }
 
     #[test]

@@ -382,6 +382,18 @@ fn chatter_with_delay_may_go_on() {
 }
 
 #[test]
+fn what_would_go_on_for_ever_is_ended_by_the_limit_of_steps() {
+    let delay = Duration::from_micros(1);
+    let links = [LinkConfig { delay, ..LinkConfig::default() }.into()];
+    let mut pair = Pair::new(1, &links, |_, paths, _| Chatter::listener(paths).answering());
+    pair.sim.limit_steps(1_000);
+    pair.client_mut().say(0);
+    let error = pair.sim.run_to_with(Time::MAX, |_, _, _| {}).unwrap_err();
+    assert!(matches!(error, SimulationError::Endless { steps: 1_000, .. }), "{error}");
+    assert_eq!(pair.sim.step(), Err(error), "it stays ended");
+}
+
+#[test]
 fn two_runs_of_one_seed_are_equal_and_another_seed_differs() {
     let run = |seed| {
         let lossy = LinkConfig { rate: Some(Rate::mbps(5)), ..LinkConfig::wifi() };

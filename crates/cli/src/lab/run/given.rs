@@ -11,7 +11,7 @@ const VALUES_MAX: usize = 100_000;
 pub(in crate::lab) fn one(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err(format!("'{text}' gives nothing a value: write bottleneck.loss=1%")),
+        _ => Err(format!("'{text}' gives nothing a value: write NAME=VALUE")),
     }
 }
 

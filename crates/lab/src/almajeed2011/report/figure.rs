@@ -1,7 +1,6 @@
 //! The paper's figures 2 to 5.
 
 use std::error::Error;
-use std::time::Duration;
 
 use anabranch_sansio::Time;
 use plotters::prelude::*;
@@ -9,7 +8,6 @@ use plotters::prelude::*;
 use super::super::cell::{Carrier, Cell, Scenario, Setup};
 use super::super::measure::{Measured, SliceRecord};
 use super::super::paper::Measure;
-use super::super::slices::GROUP;
 use super::super::table::{BAD_LOSSES_PERCENT, Row};
 use crate::drawing::{
     Area, BLUE, FigureError, GREEN, GRID, PURPLE, RED, TEXT, draw_legend, drawn, legend_width,
@@ -174,9 +172,8 @@ impl<'a> Course<'a> {
 
     /// Connection, group, and when its first and last slice arrived.
     fn intervals(&self) -> Vec<(u16, usize, f64, f64)> {
-        let groups = self.setup.video.pictures().chunks(GROUP).enumerate();
-        let bars = groups.filter_map(|(group, pictures)| {
-            let slices = pictures.first()?.start..pictures.last()?.end;
+        let groups = self.setup.video.groups().enumerate();
+        let bars = groups.filter_map(|(group, (_, slices))| {
             let slices = &self.slices[slices];
             let arrived: Vec<f64> =
                 slices.iter().filter_map(|it| Some(self.since_start(it.arrived?))).collect();
@@ -189,8 +186,9 @@ impl<'a> Course<'a> {
 
     /// How long a viewer has to wait for all groups to be there when they are to be shown.
     fn longest_wait_s(&self, bars: &[(u16, usize, f64, f64)]) -> f64 {
-        let group = Duration::from_millis(500).as_secs_f64();
-        let waits = bars.iter().map(|(_, number, _, last)| last - *number as f64 * group);
+        let shown: Vec<_> =
+            self.setup.video.groups().map(|(shown, _)| shown.as_secs_f64()).collect();
+        let waits = bars.iter().map(|(_, number, _, last)| last - shown[*number]);
         waits.fold(0.0, f64::max)
     }
 

@@ -92,6 +92,7 @@ impl Experiment<'_> {
             @if let Some(said) = self.setup.parameters.said() {
                 p { strong { (said) } " The paper's values are left out." }
             }
+            @if let Some(why) = self.setup.unscored() { p { (why) } }
             p {
                 "Run as " code { (self.command) } " with anabranch " (env!("CARGO_PKG_VERSION"))
                 ", seeds " (seeds) ": " (self.results.len() + self.varied.len())
@@ -220,9 +221,9 @@ fn ours(rows: &[Row], varied: &[(Variation, Row)]) -> Markup {
                 tr class=[row.cell.carrier.is_ours().then_some("ours")] {
                     td { (row.cell.scenario) ", " (milliseconds(row.cell.frame_us)) ", "
                         (row.cell.carrier) }
-                    td { (shown_as(row, 2, |it| Some(it.psnr_y_db))) }
-                    td { (shown_as(row, 2, |it| Some(it.psnr_y_in_time_db))) }
-                    td { (shown_as(row, 3, |it| Some(it.ssim))) }
+                    td { (shown_as(row, 2, |it| it.psnr_y_db)) }
+                    td { (shown_as(row, 2, |it| it.psnr_y_in_time_db)) }
+                    td { (shown_as(row, 3, |it| it.ssim)) }
                     td { (shown_as(row, 1, |it| Measure::Lost.of(it))) }
                 }
             } }
