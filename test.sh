@@ -34,7 +34,9 @@ readonly PROGRAMS=(
 readonly PYTHON_PROGRAMS=(python3:python3 /usr/share/doc/python3-venv:python3-venv)
 
 # The same for the step `namespaces`: links between hosts of this machine.
-readonly NAMESPACE_PROGRAMS=(ip:iproute2 nsenter:util-linux unshare:util-linux)
+readonly NAMESPACE_PROGRAMS=(
+  ip:iproute2 nsenter:util-linux setpriv:util-linux unshare:util-linux
+)
 
 # The same for the step `kernel`: a second kernel, and what goes on in it.
 readonly KERNEL_PROGRAMS=(
@@ -140,8 +142,8 @@ pip_install() {
   "$1/bin/pip" --quiet --disable-pip-version-check install --no-compile "${@:2}"
 }
 
-# `send` and `recv`, `serve` and `watch`, on two hosts whose links go down: network namespaces of
-# this machine.
+# `send` and `recv`, `serve` and `watch`, and calls, on two hosts whose links go down: network
+# namespaces of this machine.
 namespaces() {
   local lacking
   lacking=$(namespaces_lack)

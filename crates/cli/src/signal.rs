@@ -21,12 +21,18 @@ pub(crate) fn interrupted() -> impl Future<Output = ()> {
                 return std::future::pending().await;
             }
         }
-        if let Ok(asked_again) = asked_to_end() {
-            tokio::spawn(async {
-                asked_again.await;
-                process::exit(EXIT_INTERRUPTED);
-            });
-        }
+        end_when_interrupted();
+    }
+}
+
+/// From now on, whoever asks the program to end gets it at once: after [`interrupted`], the
+/// system's own way to do so is gone for good.
+pub(crate) fn end_when_interrupted() {
+    if let Ok(asked) = asked_to_end() {
+        tokio::spawn(async {
+            asked.await;
+            process::exit(EXIT_INTERRUPTED);
+        });
     }
 }
 

@@ -199,6 +199,18 @@ fn what_cannot_be_run_is_refused_before_anything_is_written() {
     assert_lab_refuses(&sweep, "no links have 30 Mbit/s: there are 45");
     let trace = ["chang2010", "--cell", "1,TCP,1", "--trace"];
     assert_lab_refuses(&trace, "--trace: only SCTP tells");
+    let live = ["chang2010", "--cell", "1,1.5s,1", "--live"];
+    assert_lab_refuses(&live, "--live: only ours at a round trip are run live");
+}
+
+#[test]
+fn live_calls_need_programs_which_are_named_before_anything_is_written() {
+    let folder = LabFolder::new("live-needs");
+    let out = folder.0.to_str().unwrap();
+    let live = ["lab", "chang2010", "--cell", "20ms,planned,1", "--live", "--out", out];
+    let output = program(&live).env("PATH", "/nonexistent").output().unwrap();
+    assert_refused(&output, 2, "--live needs the program ");
+    assert!(!folder.0.exists());
 }
 
 fn assert_lab_refuses(arguments: &[&str], words: &str) {

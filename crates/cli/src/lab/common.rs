@@ -87,6 +87,11 @@ impl Common {
         self.capture || self.trace || self.packets.is_some() || self.frames.is_some()
     }
 
+    /// Whether packets, and what both ends do, are to be written into the folder.
+    pub(super) const fn recorded_files(&self) -> (bool, bool) {
+        (self.capture, self.trace)
+    }
+
     /// Refuses a trace of what keeps no record of what it does.
     pub(super) fn check_trace(&self, has_records: bool) -> Result<(), Failure> {
         match self.trace && !has_records {

@@ -47,7 +47,7 @@ impl Lab {
     pub(crate) async fn run(self) -> Result<(), Failure> {
         match self.experiment {
             Experiment::Almajeed2011(experiment) => experiment.run(),
-            Experiment::Chang2010(experiment) => experiment.run(),
+            Experiment::Chang2010(experiment) => experiment.run().await,
             Experiment::Compare(experiment) => experiment.run().await,
             Experiment::Huseynli2023(experiment) => experiment.run(),
             Experiment::Kim2007(experiment) => experiment.run().await,

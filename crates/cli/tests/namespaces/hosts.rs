@@ -113,6 +113,15 @@ pub(crate) fn in_own_mounts(program: &str) -> Command {
     command
 }
 
+/// A command on a host of its own, that can make further ones.
+pub(crate) fn in_own_network(program: &Command) -> Command {
+    let mut command = unshare();
+    command.arg(program.get_program()).args(program.get_args());
+    command.env("XDG_STATE_HOME", env!("CARGO_TARGET_TMPDIR")).env_remove("RUST_LOG");
+    command.stdin(Stdio::null());
+    command
+}
+
 fn unshare() -> Command {
     in_own("--net")
 }

@@ -1,10 +1,12 @@
 //! `anabranch send` and `recv`, `serve` and `watch`, on two hosts: network namespaces of this
-//! machine, joined by links that tests take down. And what is kept on disks that take nothing.
+//! machine, joined by links that tests take down. Live calls of `anabranch lab`, which makes such
+//! hosts itself. And what is kept on disks that take nothing.
 //!
 //! Root or a user namespace is needed, so nothing runs unless asked for, as `./test.sh namespaces`
 //! does.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+mod calls;
 #[path = "../transfer/harness.rs"]
 #[expect(dead_code, reason = "shared with the tests of one host, which need more of it")]
 mod harness;
@@ -31,7 +33,7 @@ fn main() -> ExitCode {
         let _unheard = io::stdout().write_all(left_out.as_bytes());
         return ExitCode::SUCCESS;
     }
-    let trials = [links::trials(), watching::trials(), keys::trials()];
+    let trials = [calls::trials(), links::trials(), watching::trials(), keys::trials()];
     let trials = trials.into_iter().flatten().collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

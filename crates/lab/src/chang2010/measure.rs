@@ -12,7 +12,7 @@ use super::values::START;
 use crate::records::UnitRecord;
 
 /// How long after a cut gaps are looked for, where several follow each other.
-const WINDOW: Duration = Duration::from_millis(3_000);
+pub(super) const WINDOW: Duration = Duration::from_millis(3_000);
 
 /// The results of a call, both directions together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

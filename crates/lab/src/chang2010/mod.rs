@@ -6,6 +6,7 @@
 
 mod call;
 mod cell;
+mod live;
 mod log;
 mod measure;
 mod media;
@@ -20,10 +21,13 @@ mod values;
 mod variation;
 
 pub use cell::{Cell, Handoff, Method, Place, cells};
+pub use live::{
+    LIVE_CUTS, LiveCall, LiveEnd, LivePlan, Played, PlayedError, film, is_live, live_cells,
+};
 pub use measure::{Counts, Outcome};
 pub use paper::THRESHOLDS_MS;
 pub use report::{Experiment, Figures, figures};
 pub use statement::statements;
-pub use table::{Row, cells_csv, gaps_csv, rows, tables, variations_csv};
+pub use table::{Row, cells_csv, gaps_csv, live_csv, rows, tables, variations_csv};
 pub use values::Values;
 pub use variation::Variation;

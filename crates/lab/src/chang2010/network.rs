@@ -19,14 +19,14 @@ use crate::host::Host;
 use crate::recording::Recording;
 
 /// The call goes on for so long before something is cut.
-const BEFORE: Duration = Duration::from_secs(6);
+pub(super) const BEFORE: Duration = Duration::from_secs(6);
 /// For what is late after the last frame.
-const AFTER: Duration = Duration::from_secs(2);
+pub(super) const AFTER: Duration = Duration::from_secs(2);
 /// Cuts of a run by round trips, and from one to the next.
-const CUTS: u32 = 10;
-const BETWEEN: Duration = Duration::from_secs(5);
+pub(super) const CUTS: u32 = 10;
+pub(super) const BETWEEN: Duration = Duration::from_secs(5);
 /// A path stays away for so long, if it comes back.
-const AWAY: Duration = Duration::from_millis(1_500);
+pub(super) const AWAY: Duration = Duration::from_millis(1_500);
 /// The kernel's usual send buffer on small machines.
 const TCP_BUFFER: usize = 256 << 10;
 
@@ -151,14 +151,23 @@ struct Plan {
     end: Time,
 }
 
+/// When whichever path is in use is cut, as often as this.
+pub(super) fn cuts(seed: u64, count: u32) -> impl Iterator<Item = Time> {
+    let mut rng = Rng::from_u64(seed);
+    (0..count).map(move |n| any(START + BEFORE + BETWEEN * n, &mut rng))
+}
+
+/// Any moment of the second that begins here.
+fn any(from: Time, rng: &mut Rng) -> Time {
+    from + Duration::from_secs(1).mul_f64(rng.unit())
+}
+
 impl Plan {
     /// A cut comes at any moment of what goes on in seconds.
     fn of(cell: &Cell) -> Self {
-        let mut rng = Rng::from_u64(cell.seed);
-        let mut any = |from: Time| from + Duration::from_secs(1).mul_f64(rng.unit());
         match cell.place {
             Place::Handoff(_) => {
-                let cut = any(START + BEFORE);
+                let cut = any(START + BEFORE, &mut Rng::from_u64(cell.seed));
                 let more = match cell.method {
                     // Five errors count once timeouts of 1, 2, 4, 8, 16 and 32 s are over.
                     Method::Sctp => Duration::from_secs(90),
@@ -168,7 +177,7 @@ impl Plan {
                 Self { cuts: vec![cut], end: cut + more }
             }
             Place::Rtt(_) => {
-                let cuts: Vec<_> = (0..CUTS).map(|n| any(START + BEFORE + BETWEEN * n)).collect();
+                let cuts = cuts(cell.seed, CUTS).collect();
                 Self { cuts, end: START + BEFORE + BETWEEN * CUTS }
             }
         }

@@ -1,6 +1,7 @@
 //! What the paper says, and what is said of ours, held against our runs.
 
 use super::cell::{Handoff, Method, Place, RTTS_MS};
+use super::measure::Counts;
 use super::paper::{self, GAPS_S, SHORTEST_MS, THRESHOLDS_MS};
 use super::table::{Row, find};
 use super::variation::{BY_STATE, LONG_RTO, SHORT_LIFE, SHORT_RTO, Variation};
@@ -18,7 +19,7 @@ const FIGURE: Option<u32> = Some(13);
 
 /// All statements that the rows are enough for.
 #[must_use]
-pub fn statements(rows: &[Row], varied: &[(Variation, Row)]) -> Vec<Statement> {
+pub fn statements(rows: &[Row], varied: &[(Variation, Row)], live: &[Row]) -> Vec<Statement> {
     let of = Rows { rows, varied };
     let mut all: Vec<_> = GAPS_S.iter().map(|(ms, _)| of.gap(*ms)).collect();
     all.extend([
@@ -38,6 +39,7 @@ pub fn statements(rows: &[Row], varied: &[(Variation, Row)]) -> Vec<Statement> {
     all.extend(RTTS_MS.map(|ms| of.voice_is_whole(ms)));
     all.extend(RTTS_MS.map(|ms| of.pictures_go_on(ms)));
     all.push(of.planned_costs_nothing());
+    all.extend([live_voice(live), live_pictures(live), live_planned(live)]);
     all.into_iter().flatten().collect()
 }
 
@@ -279,7 +281,7 @@ impl Rows<'_> {
         let rows: Option<Vec<_>> =
             RTTS_MS.into_iter().map(|ms| self.row(Place::Rtt(ms), Method::Planned)).collect();
         let counts = rows?.into_iter().map(|row| row.voice().plus(row.video()));
-        let all = counts.reduce(super::measure::Counts::plus)?;
+        let all = counts.reduce(Counts::plus)?;
         Some(Statement {
             figure: None,
             says: "A path that is left on purpose loses and delays no frame, at any round trip.",
@@ -287,6 +289,48 @@ impl Rows<'_> {
             evidence: format!("of {} frames {} lost, {} late", all.taken, all.lost, all.late),
         })
     }
+}
+
+/// At all round trips; none where one of them was not run.
+fn live_counts(live: &[Row], method: Method, of: fn(&Row) -> Counts) -> Option<Counts> {
+    let counts: Option<Vec<_>> =
+        RTTS_MS.into_iter().map(|ms| Some(of(find(live, Place::Rtt(ms), method)?))).collect();
+    counts?.into_iter().reduce(Counts::plus)
+}
+
+fn live_voice(live: &[Row]) -> Option<Statement> {
+    let Counts { taken, lost, late } = live_counts(live, Method::Unplanned, Row::voice)?;
+    Some(Statement {
+        figure: None,
+        says: "Live, no frame of voice is lost or heard late, unannounced, at any round trip.",
+        verdict: exactly(lost + late == 0),
+        evidence: format!("of {taken} frames {lost} lost, {late} late"),
+    })
+}
+
+fn live_pictures(live: &[Row]) -> Option<Statement> {
+    let gaps = |ms| find(live, Place::Rtt(ms), Method::Unplanned)?.video_gaps();
+    let gaps: Option<Vec<_>> = BOUNDS.into_iter().map(|(ms, _)| gaps(ms)).collect();
+    let gaps = gaps?;
+    let holds = gaps.iter().zip(BOUNDS).all(|(gaps, (_, bound))| gaps.p95 <= bound);
+    let evidence: Vec<_> = gaps.iter().map(|it| format!("{:.3} s", it.p95)).collect();
+    Some(Statement {
+        figure: None,
+        says: "Live, the gap of pictures is at most 0.1, 0.15 and 0.25 s (95 of 100 cuts).",
+        verdict: exactly(holds),
+        evidence: evidence.join(", "),
+    })
+}
+
+fn live_planned(live: &[Row]) -> Option<Statement> {
+    let all = |row: &Row| row.voice().plus(row.video());
+    let Counts { taken, lost, late } = live_counts(live, Method::Planned, all)?;
+    Some(Statement {
+        figure: None,
+        says: "Live, a path that is left on purpose loses and delays no frame, at any round trip.",
+        verdict: exactly(lost + late == 0),
+        evidence: format!("of {taken} frames {lost} lost, {late} late"),
+    })
 }
 
 /// What is counted, not estimated.

@@ -175,9 +175,10 @@ pub(super) fn versus() -> [Versus; 3] {
     ]
 }
 
-/// Tables 3 and 4 with the paper's values in brackets, and ours by round trip, for a terminal.
+/// Tables 3 and 4 with the paper's values in brackets, and ours by round trip, simulated and live,
+/// for a terminal.
 #[must_use]
-pub fn tables(parameters: &Parameters<Values>, rows: &[Row]) -> String {
+pub fn tables(parameters: &Parameters<Values>, rows: &[Row], live: &[Row]) -> String {
     let mut text = String::new();
     if let Some(said) = parameters.said() {
         // Writing to a string does not fail.
@@ -185,7 +186,7 @@ pub fn tables(parameters: &Parameters<Values>, rows: &[Row]) -> String {
     }
     text.push_str(&table_3(parameters, rows));
     text.push_str(&table_4(parameters, rows));
-    text.push_str(&by_round_trip(rows));
+    text.push_str(&by_round_trip(rows, live));
     text
 }
 
@@ -246,33 +247,60 @@ fn titled<const COLUMNS: usize>(title: &str, lines: &[[String; COLUMNS]]) -> Str
     text + "\n"
 }
 
-fn by_round_trip(rows: &[Row]) -> String {
-    let mut text = String::new();
+/// What was measured of voice or of pictures, by round trip.
+pub(super) struct ByRoundTrip {
+    pub(super) ms: u32,
+    pub(super) method: Method,
+    /// Simulated, or live.
+    pub(super) run: &'static str,
+    /// Voice, or video.
+    pub(super) name: &'static str,
+    pub(super) gaps: Gaps,
+    pub(super) counts: Counts,
+}
+
+impl ByRoundTrip {
+    /// A path is missed in both directions.
+    pub(super) const fn cuts(&self) -> usize {
+        self.gaps.count / 2
+    }
+}
+
+/// All there is by round trip, what is live below what is simulated.
+pub(super) fn by_round_trips(rows: &[Row], live: &[Row]) -> Vec<ByRoundTrip> {
+    let mut all = Vec::new();
     for ms in RTTS_MS {
         for method in Method::OURS {
-            let Some(row) = find(rows, Place::Rtt(ms), method) else { continue };
-            for (name, gaps, counts) in
-                [("voice", row.voice_gaps(), row.voice()), ("video", row.video_gaps(), row.video())]
-            {
-                let Some(Gaps { p50, p95, max, .. }) = gaps else { continue };
-                let Counts { taken, lost, late } = counts;
-                let _ = writeln!(
-                    text,
-                    "{:<8}{method:<12}{name:<8}{p50:<8.3}{p95:<8.3}{max:<8.3}{lost:<8}{late:<8}\
-                     {taken}",
-                    format!("{ms} ms")
-                );
+            for (run, rows) in [("simulated", rows), ("live", live)] {
+                let Some(row) = find(rows, Place::Rtt(ms), method) else { continue };
+                let kinds = [
+                    ("voice", row.voice_gaps(), row.voice()),
+                    ("video", row.video_gaps(), row.video()),
+                ];
+                all.extend(kinds.into_iter().filter_map(|(name, gaps, counts)| {
+                    Some(ByRoundTrip { ms, method, run, name, gaps: gaps?, counts })
+                }));
             }
         }
     }
-    if text.is_empty() {
-        return text;
+    all
+}
+
+fn by_round_trip(rows: &[Row], live: &[Row]) -> String {
+    let header = ["RTT", "path left", "run", "", "cuts", "p50", "p95", "max", "lost", "late", "of"];
+    let mut lines = vec![header.map(str::to_owned)];
+    for it in by_round_trips(rows, live) {
+        let Gaps { p50, p95, max, .. } = it.gaps;
+        let [p50, p95, max] = [p50, p95, max].map(|gap| format!("{gap:.3}"));
+        let Counts { taken, lost, late } = it.counts;
+        let [lost, late, taken] = [lost, late, taken].map(|count| count.to_string());
+        let (rtt, cuts) = (format!("{} ms", it.ms), it.cuts().to_string());
+        let (method, run, name) = (it.method.to_string(), it.run.to_owned(), it.name.to_owned());
+        lines.push([rtt, method, run, name, cuts, p50, p95, max, lost, late, taken]);
     }
-    format!(
-        "Ours by round trip, from wired to wireless and back: longest gap around each cut in s, \
-         frames\n{:<8}{:<12}{:<8}{:<8}{:<8}{:<8}{:<8}{:<8}of\n{text}\n",
-        "RTT", "path left", "", "p50", "p95", "max", "lost", "late"
-    )
+    let title = "Ours by round trip, from wired to wireless and back: longest gap around each \
+                 cut in s, frames";
+    titled(title, &lines)
 }
 
 /// Which cell it is.
@@ -329,6 +357,34 @@ impl CellLine {
 pub(super) fn again(parameters: &Parameters<Values>, cell: &Cell) -> String {
     let set = parameters.flag();
     format!("anabranch lab chang2010 --cell {}{set} --capture --out DIR", cell.name())
+}
+
+/// The command that runs a live call of so many cuts again, and captures it.
+fn again_live(parameters: &Parameters<Values>, cell: &Cell, cuts: usize) -> String {
+    let (name, set) = (cell.name(), parameters.flag());
+    format!("anabranch lab chang2010 --cell {name} --live {cuts}{set} --capture --out DIR")
+}
+
+/// What a live call has beside the results of a simulated one.
+#[derive(Serialize)]
+struct Live {
+    run: &'static str,
+    cuts: usize,
+}
+
+/// A line for each live call, with a header.
+///
+/// # Errors
+/// Never, as memory takes all that is written.
+pub fn live_csv(
+    parameters: &Parameters<Values>,
+    live: &[(Cell, Outcome)],
+) -> Result<Vec<u8>, csv::Error> {
+    csv_lines(live.iter().map(|(cell, outcome)| {
+        let cuts = outcome.voice_gaps_s.len() / 2;
+        let origin = Origin::new(again_live(parameters, cell, cuts));
+        (Key::of(cell), Live { run: "live", cuts }, CellLine::of(outcome), origin)
+    }))
 }
 
 /// A line for each cell, with a header.
@@ -390,7 +446,46 @@ pub fn variations_csv(varied: &[(Variation, Cell, Outcome)]) -> Result<Vec<u8>, 
 
 #[cfg(test)]
 mod tests {
-    use super::titled;
+    use super::*;
+
+    const CELL: Cell = Cell { place: Place::Rtt(20), method: Method::Planned, seed: 3 };
+
+    fn outcome(video_gap_s: f64) -> Outcome {
+        Outcome {
+            handoff_s: None,
+            gave_up_s: None,
+            voice_gaps_s: vec![0.02; 6],
+            video_gaps_s: vec![0.04, 0.04, 0.04, 0.04, 0.04, video_gap_s],
+            voice: Counts { taken: 700, lost: 0, late: 1 },
+            video: Counts { taken: 350, lost: 2, late: 0 },
+            kbytes_per_s: [5.0, 250.0],
+            simulated_s: 0.0,
+        }
+    }
+
+    #[test]
+    fn what_is_live_stands_below_what_is_simulated_with_its_cuts() {
+        let rows = |gap| vec![Row { cell: CELL, outcomes: vec![outcome(gap)] }];
+        let text = by_round_trip(&rows(0.05), &rows(0.125));
+        let lines: Vec<Vec<_>> =
+            text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+        let video = |run, max| {
+            ["20", "ms", "planned", run, "video", "3", "0.040", max, max, "2", "0", "350"]
+        };
+        assert_eq!(lines[1], video("simulated", "0.050"));
+        assert_eq!(lines[3], video("live", "0.125"));
+        assert_eq!(by_round_trip(&[], &[]), "");
+    }
+
+    #[test]
+    fn a_live_call_is_a_line_with_the_command_that_runs_it_again() {
+        let csv = live_csv(&Parameters::default(), &[(CELL, outcome(0.05))]).unwrap();
+        let csv = String::from_utf8(csv).unwrap();
+        let lines: Vec<_> = csv.lines().collect();
+        assert!(lines[0].starts_with("place,method,seed,run,cuts,handoff_s,"), "{csv}");
+        assert!(lines[1].starts_with("20ms,planned,3,live,3,,,700,0,1,350,2,0,"), "{csv}");
+        assert!(lines[1].contains("--cell 20ms,planned,3 --live 3 --capture --out DIR"), "{csv}");
+    }
 
     #[test]
     fn regression_columns_ran_into_each_other_where_a_value_was_longer_than_its_title() {

@@ -108,6 +108,28 @@ impl Values {
         }
     }
 
+    /// A wired and a wireless path at this place, as scenarios of `anabranch emulate` describe
+    /// them.
+    pub(super) fn written(&self, place: Place) -> String {
+        let path = |name: &str, speed: &Speed| {
+            let rate = speed.mean().map_or(0, Rate::as_bps);
+            format!(
+                "[[links]]\nname = \"{name}\"\nrate = \"{rate}bit/s\"\nqueue = \"{}p\"\n\
+                 mtu = {MTU}\n",
+                self.queue
+            )
+        };
+        let delay = format!("delay = \"{}us\"\n", self.delay(place).as_micros());
+        let wired = path("wired", &self.wired) + &delay;
+        let wireless = match self.has_cell {
+            true => "[[cells]]\nname = \"air\"\nkind = \"wifi\"\nstandard = \"g\"\n\
+                     [[links]]\nname = \"wireless\"\ncell = \"air\"\n"
+                .to_owned(),
+            false => path("wireless", &self.wireless),
+        };
+        format!("{wired}{wireless}{delay}")
+    }
+
     /// One way.
     pub(super) fn delay(&self, place: Place) -> Duration {
         match place {
@@ -379,6 +401,28 @@ mod tests {
         for method in Method::ALL {
             let config = Values::default().association(method);
             assert_eq!(config.validate(), Ok(()), "{method}");
+        }
+    }
+
+    #[test]
+    fn a_network_that_is_written_down_is_the_simulated_one() {
+        let nothing = |path: &str| Err(format!("no file is needed, and {path} asked for"));
+        for set in ["cell=yes", "cell=no,wired=9M,queue=7"] {
+            let parameters = crate::Parameters::<Values>::read([set]).unwrap();
+            let values = parameters.values();
+            let place = Place::Rtt(50);
+            let written = values.written(place);
+            let scenario = anabranch_netsim::Scenario::from_toml(&written, &nothing).unwrap();
+            let links: Vec<_> = scenario.links.iter().map(|link| link.config().forward).collect();
+            let unnamed = |link: &LinkConfig| {
+                let mut link = link.clone();
+                if let Some(cell) = &mut link.cell {
+                    cell.name = None;
+                }
+                link
+            };
+            let expected = [false, true].map(|is_wireless| values.link(place, is_wireless));
+            assert_eq!(links.iter().map(unnamed).collect::<Vec<_>>(), expected, "{written}");
         }
     }
 

@@ -1,8 +1,8 @@
-//! Figure 13, and what decides whether a handoff succeeds.
+//! Figure 13, what decides whether a handoff succeeds, and how long pictures of ours stand still.
 
 use super::super::cell::{Handoff, Method, Place};
 use super::super::paper::{self, THRESHOLDS_MS};
-use super::super::table::{Row, find};
+use super::super::table::{Row, by_round_trips, find};
 use super::super::variation::{BY_STATE, LONG_RTO, SHORT_RTO, Variation};
 use crate::Estimate;
 use crate::drawing::{BLUE, FigureError, GREEN, ORANGE, PURPLE, RED};
@@ -20,8 +20,9 @@ pub fn figures(
     are_papers: bool,
     rows: &[Row],
     varied: &[(Variation, Row)],
+    live: &[Row],
 ) -> Result<Figures, FigureError> {
-    let graphs = [gaps(are_papers, rows), failures(rows, varied)];
+    let graphs = [gaps(are_papers, rows), failures(rows, varied), round_trips(rows, live)];
     let drawn =
         graphs.into_iter().filter(|graph| graph.lines.iter().any(|it| !it.points.is_empty()));
     drawn.map(|graph| Ok((graph.name.clone(), graph.svg()?))).collect()
@@ -88,6 +89,31 @@ fn failures(rows: &[Row], varied: &[(Variation, Row)]) -> Graph {
         title: "Calls that end at the cut, wired to wireless".to_owned(),
         x: "threshold in s",
         unit: "%",
+        has_dots: true,
+        lines: lines.into_iter().filter(|line| !line.points.is_empty()).collect(),
+    }
+}
+
+/// The gaps of pictures, 95 of 100 of which are no longer; simulated and live.
+fn round_trips(rows: &[Row], live: &[Row]) -> Graph {
+    let all = by_round_trips(rows, live);
+    let line = |run: &str, method: Method, color| {
+        let of_line = all.iter().filter(|it| (it.run, it.method) == (run, method));
+        let pictures = of_line.filter(|it| it.name == "video");
+        let points = pictures.map(|it| (f64::from(it.ms), exact(it.gaps.p95))).collect();
+        Line { name: format!("{method}, {run}"), color, is_ours: run == "live", points }
+    };
+    let lines = vec![
+        line("simulated", Method::Unplanned, BLUE),
+        line("live", Method::Unplanned, ORANGE),
+        line("simulated", Method::Planned, GREEN),
+        line("live", Method::Planned, PURPLE),
+    ];
+    Graph {
+        name: "round-trips".to_owned(),
+        title: "Pictures of ours: gap around a cut, p95".to_owned(),
+        x: "round trip in ms",
+        unit: "s",
         has_dots: true,
         lines: lines.into_iter().filter(|line| !line.points.is_empty()).collect(),
     }

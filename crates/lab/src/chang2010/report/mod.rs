@@ -5,11 +5,14 @@ mod figure;
 
 use maud::{Markup, PreEscaped, html};
 
-use super::cell::{Cell, Handoff, Method, Place, RTTS_MS};
+use super::cell::{Cell, Handoff, Method, Place};
 use super::measure::{Counts, Outcome};
 use super::paper::{self, Compared};
 use super::statement::statements;
-use super::table::{Gaps, Row, Versus, again, find, line_cells, lines, rows, varied_rows, versus};
+use super::table::{
+    ByRoundTrip, Gaps, Row, Versus, again, by_round_trips, find, line_cells, lines, rows,
+    varied_rows, versus,
+};
 use super::values::Values;
 use super::variation::{THRESHOLDS_MS, Variation};
 use crate::drawing::FigureError;
@@ -31,6 +34,8 @@ pub struct Experiment {
     /// The cells in which a parameter was varied, in the order of [`Variation::cells`]; none if
     /// only some cells were asked for.
     pub varied: Vec<(Variation, Cell, Outcome)>,
+    /// Calls that were run live, the seeds of each cell beside each other; none unless asked for.
+    pub live: Vec<(Cell, Outcome)>,
 }
 
 impl Experiment {
@@ -40,21 +45,28 @@ impl Experiment {
         rows(self.results.iter().map(|(cell, outcome)| (*cell, outcome)))
     }
 
+    /// The same of what was run live.
+    #[must_use]
+    pub fn live_rows(&self) -> Vec<Row> {
+        rows(self.live.iter().map(|(cell, outcome)| (*cell, outcome)))
+    }
+
     /// What the paper says, and what is said of ours; nothing where parameters are not the paper's.
     #[must_use]
     pub fn statements(&self) -> Vec<Statement> {
         match self.parameters.are_papers() {
-            true => statements(&self.rows(), &varied_rows(&self.varied)),
+            true => statements(&self.rows(), &varied_rows(&self.varied), &self.live_rows()),
             false => Vec::new(),
         }
     }
 
-    /// Figure 13, and what decides whether a handoff succeeds.
+    /// Figure 13, what decides whether a handoff succeeds, and how long ours take.
     ///
     /// # Errors
     /// The drawing library's.
     pub fn figures(&self) -> Result<Figures, FigureError> {
-        figures(self.parameters.are_papers(), &self.rows(), &varied_rows(&self.varied))
+        let (rows, varied, live) = (self.rows(), varied_rows(&self.varied), self.live_rows());
+        figures(self.parameters.are_papers(), &rows, &varied, &live)
     }
 
     /// How many seconds were simulated.
@@ -83,7 +95,7 @@ impl Experiment {
                 div.mosaic { @for (_, svg) in &figures { div { (PreEscaped(svg)) } } }
             }
             (table_4(&rows, are_papers))
-            (ours(&rows))
+            (ours(&rows, &self.live_rows()))
             @if !varied.is_empty() { (sensitive(&rows, &varied)) }
             (assumed(&ASSUMPTIONS))
             (cited(version, "the commands of this page"))
@@ -198,37 +210,38 @@ fn beside(
     }
 }
 
-fn ours(rows: &[Row]) -> Markup {
+fn ours(rows: &[Row], live: &[Row]) -> Markup {
     html! {
         h2 id="ours" { "Ours by round trip, voice and video apart" }
         p {
             "The longest time without a frame around each cut, in each direction, over all seeds; \
              a frame of voice comes every 20 ms and a picture every 40 ms anyhow."
         }
+        @if !live.is_empty() { p id="live" {
+            "Live: two agents (" code { "anabranch call" } "), each in a network namespace, in \
+             real time, with the emulator between them; links behind it are taken down. Gaps, and \
+             what was lost or late, are those of what the agents played out, so that a playout's \
+             wait is in them. " code { "live.csv" } " has the command of each call."
+        } }
         div.scroll { table {
             thead { tr {
-                th { "Round trip" } th.text { "The path goes" } th { "" } th { "gap p50, s" }
-                th { "p95, s" } th { "longest, s" } th { "frames" } th { "lost" } th { "late" }
+                th { "Round trip" } th.text { "The path goes" } th.text { "Run" } th { "" }
+                th { "cuts" } th { "gap p50, s" } th { "p95, s" } th { "longest, s" }
+                th { "frames" } th { "lost" } th { "late" }
             } }
-            tbody { @for ms in RTTS_MS { @for method in Method::OURS {
-                @if let Some(row) = find(rows, Place::Rtt(ms), method) {
-                    @for (name, gaps, counts) in [
-                        ("voice", row.voice_gaps(), row.voice()),
-                        ("video", row.video_gaps(), row.video()),
-                    ] { @if let Some(gaps) = gaps { (ours_row(ms, method, name, gaps, counts)) } }
-                }
-            } } }
+            tbody { @for it in by_round_trips(rows, live) { (ours_row(&it)) } }
         } }
     }
 }
 
-fn ours_row(ms: u32, method: Method, name: &str, gaps: Gaps, counts: Counts) -> Markup {
+fn ours_row(it: &ByRoundTrip) -> Markup {
+    let ByRoundTrip { ms, method, run, name, gaps, counts } = it;
     let Gaps { p50, p95, max, .. } = gaps;
     let Counts { taken, lost, late } = counts;
-    let way = if method == Method::Planned { "on purpose" } else { "unannounced" };
+    let way = if *method == Method::Planned { "on purpose" } else { "unannounced" };
     html! {
         tr {
-            td { (ms) " ms" } td.text { (way) } td { (name) }
+            td { (ms) " ms" } td.text { (way) } td.text { (run) } td { (name) } td { (it.cuts()) }
             @for gap in [p50, p95, max] { td { (format!("{gap:.3}")) } }
             @for count in [taken, lost, late] { td { (count) } }
         }
@@ -305,7 +318,24 @@ mod tests {
             command: "anabranch lab <chang2010>".to_owned(),
             results: super::super::cells(2).into_iter().map(result).collect(),
             varied: varied.collect(),
+            live: Vec::new(),
         }
+    }
+
+    #[test]
+    fn what_was_run_live_is_in_the_table_and_among_the_statements() {
+        let simulated = experiment(Parameters::default());
+        let report = simulated.report("0.1.0 (abc)").unwrap();
+        assert!(!report.contains("id=\"live\"") && !report.contains("Live, no frame of voice"));
+        let live = super::super::live_cells(2).into_iter().map(|cell| (cell, outcome(None)));
+        let experiment = Experiment { live: live.collect(), ..simulated };
+        let report = experiment.report("0.1.0 (abc)").unwrap();
+        for part in ["id=\"live\"", "<td class=\"text\">live</td>", "Live, no frame of voice"] {
+            assert!(report.contains(part), "{part}");
+        }
+        let names: Vec<_> =
+            experiment.figures().unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["figure-13", "failures", "round-trips"]);
     }
 
     #[test]
