@@ -375,15 +375,12 @@ impl Direct {
                 to: PathState::Active,
             } => {
                 let known = paths.iter().find(|report| report.id == *path);
-                if let Some(report) = known {
+                let is_by_room = |remote| self.by_room.iter().any(|way| way.remote == remote);
+                if let Some(report) = known.filter(|report| !is_by_room(report.tuple.remote)) {
                     let name = self.paths.name(*path, report.tuple);
-                    let text = format!("{name} leads to the other one directly.");
-                    log.push(LogLine {
-                        at: now,
-                        kind: LogKind::PathAdded,
-                        path: Some(*path),
-                        text,
-                    });
+                    let text = format!("The other one is reached directly, over {name}.");
+                    let (kind, path) = (LogKind::PathAdded, Some(*path));
+                    log.push(LogLine { at: now, kind, path, text });
                 }
             }
             PathEvent::StateChanged { .. }

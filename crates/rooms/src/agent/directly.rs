@@ -135,8 +135,8 @@ impl Agent {
         visit.want_key();
         if let Some(code) = &direct.code {
             let text = format!(
-                "Voice and pictures are encrypted from your machine to the other one. Nobody else \
-                 can listen, if the other one reads this here, too: {code}. Texts and files pass \
+                "Nobody else can listen, if the other one reads this here, too: {code}. Voice and \
+                 pictures are encrypted from your machine to the other one; texts and files pass \
                  the room."
             );
             visit.tell_listeners(Some(Listeners { is: "nobody".to_owned(), text }));

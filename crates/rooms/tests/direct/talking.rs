@@ -97,6 +97,9 @@ fn without_nats_two_networks_each_make_every_way_there_is() {
     let since = world.now();
     world.run_for(3 * SECOND);
     assert_eq!((world.past_the_room(0).len(), world.past_the_room(1).len()), (4, 4));
+    let reached = "The other one is reached directly, over path ";
+    let said = world.logged[0].iter().filter(|(_, line)| line.starts_with(reached)).count();
+    assert_eq!(said, 4, "{:?}", world.logged[0]);
     assert_whole(&world, numbers, since, 0);
 }
 

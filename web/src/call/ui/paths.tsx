@@ -28,11 +28,13 @@ interface PathsProps {
   readonly paths: readonly CallPath[];
   /** Whether voice goes over two; null where nothing is known yet. */
   readonly isTwice: boolean | null;
+  /** A sentence about where they lead, if there is one. */
+  readonly note?: string | null;
   readonly request: (request: NetworkRequest) => void;
 }
 
 /** Every network of this machine, and what it does for the call. */
-export function Paths({ paths, isTwice, request }: PathsProps) {
+export function Paths({ paths, isTwice, note = null, request }: PathsProps) {
   const standing = paths.filter(({ state, use }) => state === 'active' && use !== 'never');
   return (
     <section class="panel card call-paths" aria-labelledby="paths-title">
@@ -52,6 +54,11 @@ export function Paths({ paths, isTwice, request }: PathsProps) {
           </label>
         )}
       </div>
+      {note !== null && (
+        <p class="why" data-testid="networks-note">
+          {note}
+        </p>
+      )}
       {paths.length === 0 && <p class="empty">None is known yet.</p>}
       {paths.map((path, index) => (
         <Path

@@ -12,6 +12,7 @@ export function Networks() {
     <Paths
       paths={networks.paths}
       isTwice={networks.twice}
+      note={networks.direct ? session.store.listeners.value : null}
       request={(request) => session.request(request)}
     />
   );
