@@ -16,6 +16,9 @@ import { LAPTOP } from './visit';
 const FAKE_DEVICES = '--use-fake-device-for-media-stream';
 const DENY = '--deny-permission-prompts';
 
+/** Pages that encode and decode pictures leave little of a busy machine for a file. */
+const LONG_MS = 150_000;
+
 describe('anabranch meet', () => {
   let browser: TestBrowser;
   let server: Program;
@@ -109,55 +112,66 @@ describe('anabranch meet', () => {
     expect([...alice.complaints, ...bob.complaints, ...eve.complaints]).toEqual([]);
   });
 
-  it('carries a file of 20 MB whole, behind what people say', async () => {
-    const alice = await visit('Alice');
-    const bob = await visit('Bob');
-    const buffer = randomBytes(20_000_000);
-    await alice.get('choose-files').setInputFiles([
-      { name: '../<b>film</b>.mp4', mimeType: 'video/mp4', buffer },
-      { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Hello') },
-    ]);
-    await bob.untilText('files', '_<b>film<_b>.mp4');
-    await bob.untilText('files', '20.0 MB, from Alice');
-    await bob.untilText('files', 'notes.txt');
-    await bob.page.bringToFront();
-    expect(await violations(bob.page)).toEqual([]);
-    const saved = await Promise.all([
-      bob.page.waitForEvent('download'),
-      bob.get('file-1').getByTestId('get').click(),
-    ]);
-    const path = await saved[0].path();
-    expect(saved[0].suggestedFilename()).not.toContain('/');
-    expect(sha256(await readFile(path))).toBe(sha256(buffer));
-    await bob.hears();
-    await bob.untilText('file-1', 'Save again');
+  it(
+    'carries a file of 20 MB whole, behind what people say',
+    async () => {
+      const alice = await visit('Alice');
+      const bob = await visit('Bob');
+      const buffer = randomBytes(20_000_000);
+      await alice.get('choose-files').setInputFiles(
+        [
+          { name: '../<b>film</b>.mp4', mimeType: 'video/mp4', buffer },
+          { name: 'notes.txt', mimeType: 'text/plain', buffer: Buffer.from('Hello') },
+        ],
+        { timeout: LONG_MS },
+      );
+      await bob.untilText('files', '_<b>film<_b>.mp4');
+      await bob.untilText('files', '20.0 MB, from Alice');
+      await bob.untilText('files', 'notes.txt');
+      await bob.page.bringToFront();
+      expect(await violations(bob.page)).toEqual([]);
+      const saved = await Promise.all([
+        bob.page.waitForEvent('download', { timeout: LONG_MS }),
+        bob.get('file-1').getByTestId('get').click(),
+      ]);
+      const path = await saved[0].path();
+      expect(saved[0].suggestedFilename()).not.toContain('/');
+      expect(sha256(await readFile(path))).toBe(sha256(buffer));
+      await bob.hears();
+      await bob.untilText('file-1', 'Save again');
 
-    await alice.get('file-2').getByTestId('withdraw').click();
-    await bob.get('file-2').waitFor({ state: 'detached' });
-    await alice.get('leave').click();
-    await bob.get('file-1').waitFor({ state: 'detached' });
-    expect([...alice.complaints, ...bob.complaints]).toEqual([]);
-  });
+      await alice.get('file-2').getByTestId('withdraw').click();
+      await bob.get('file-2').waitFor({ state: 'detached' });
+      await alice.get('leave').click();
+      await bob.get('file-1').waitFor({ state: 'detached' });
+      expect([...alice.complaints, ...bob.complaints]).toEqual([]);
+    },
+    LONG_MS,
+  );
 
-  it('goes on with a file where it was when the connection was lost', async () => {
-    const alice = await visit('Alice');
-    const bob = await visit('Bob');
-    const buffer = randomBytes(40_000_000);
-    const file = { name: 'film.mp4', mimeType: 'video/mp4', buffer };
-    await alice.get('choose-files').setInputFiles(file);
-    await bob.get('file-1').getByTestId('get').click();
-    const share = async () => {
-      const progress = bob.get('file-1').getByRole('progressbar');
-      return Number(await progress.getAttribute('value'));
-    };
-    await bob.until(async () => (await share()) > 0.1);
-    const saved = bob.page.waitForEvent('download');
-    // So long that both begin new connections.
-    await server.stall(10_000);
-    expect(await share()).toBeGreaterThan(0.1);
-    expect(sha256(await readFile(await (await saved).path()))).toBe(sha256(buffer));
-    await bob.untilText('people', '2 people');
-  });
+  it(
+    'goes on with a file where it was when the connection was lost',
+    async () => {
+      const alice = await visit('Alice');
+      const bob = await visit('Bob');
+      const buffer = randomBytes(40_000_000);
+      const file = { name: 'film.mp4', mimeType: 'video/mp4', buffer };
+      await alice.get('choose-files').setInputFiles(file);
+      await bob.get('file-1').getByTestId('get').click();
+      const share = async () => {
+        const progress = bob.get('file-1').getByRole('progressbar');
+        return Number(await progress.getAttribute('value'));
+      };
+      await bob.until(async () => (await share()) > 0.1);
+      const saved = bob.page.waitForEvent('download', { timeout: LONG_MS });
+      // So long that both begin new connections.
+      await server.stall(10_000);
+      expect(await share()).toBeGreaterThan(0.1);
+      expect(sha256(await readFile(await (await saved).path()))).toBe(sha256(buffer));
+      await bob.untilText('people', '2 people');
+    },
+    LONG_MS,
+  );
 
   it('makes one person large, and shows a screen', async () => {
     const alice = await visit('Alice');
