@@ -247,9 +247,11 @@ describe('the television page', () => {
     await visit.untilPlays(1);
     await visit.page.keyboard.press('i');
     await visit.until(async () => (await visit.figure('behind')) > 270);
+    await visit.page.evaluate(watchForShifts);
     await visit.get('latency').selectOption('150');
     await visit.untilText('behind-now', / now$/);
     await visit.get('behind-now').waitFor({ state: 'detached' });
+    expect(await visit.page.evaluate(() => Object(window).moved)).toEqual([]);
   });
 });
 
