@@ -22,6 +22,7 @@ mod paths;
 mod playout;
 mod rate;
 pub mod treatment;
+mod units;
 
 pub use agent::{Agent, CallPath, CallStats};
 pub use config::{CallConfig, FRAME, SILENCE_MAX, SILENCE_NOTICED, VIDEO_RATE_MAX};
@@ -31,10 +32,10 @@ pub use event::{
 pub use heard::{Heard, VoiceCounts, longest_gap};
 pub use media::{Device, Media, Picture, PictureFormat, PictureKind, VideoFormat, VoiceFormat};
 pub use message::{MessageError, PROTOCOL_VERSION, Report};
-pub use outgoing::{PICTURE_LEN_MAX, VOICE_LEN_MAX};
 pub use paths::{PathNote, PathUse, Paths};
-pub use playout::PictureCounts;
+pub use playout::{PictureCounts, Playout};
 pub use rate::{EncoderRate, VIDEO_RATE_MIN};
+pub use units::{PICTURE_LEN_MAX, VOICE_LEN_MAX, picture_unit, voice_unit};
 
 /// The example of the README, run.
 #[cfg(doctest)]

@@ -2,7 +2,7 @@
 
 use anabranch_media::cutter::UnitCutter;
 use anabranch_media::piece::{Header, MAX_MESSAGE};
-use anabranch_media::{Class, Layer, Piece, Unit};
+use anabranch_media::{Piece, Unit};
 use anabranch_sansio::{PathId, Rng, Time, TraceLog};
 use anabranch_session::MEDIA;
 use anabranch_session::dropping::{Dropping, LackOfRoom, Prospect, UnitKey, Verdict};
@@ -11,13 +11,8 @@ use anabranch_transport::{Connection, Level, PathPreference, Reliability};
 use bytes::Bytes;
 
 use crate::Picture;
-use crate::playout::{PICTURE, VOICE};
 use crate::treatment::{CLASSES, lifetime, priority};
-
-/// The longest frame of voice, and the longest picture.
-pub const VOICE_LEN_MAX: usize = 4 << 10;
-/// The longest picture.
-pub const PICTURE_LEN_MAX: usize = 1 << 20;
+use crate::units::{picture_unit, voice_unit};
 
 /// Pieces are one packet long, but no shorter: a picture would have too many.
 const PIECE_LEN_MIN: usize = 1_000;
@@ -103,20 +98,7 @@ impl Outgoing {
         bytes: Bytes,
         connection: &mut dyn Connection,
     ) {
-        if bytes.is_empty() || bytes.len() > VOICE_LEN_MAX {
-            return;
-        }
-        let unit = Unit {
-            track: VOICE,
-            class: Class::Audio,
-            layer: Layer::BASE,
-            frame: self.voice_frames,
-            at,
-            pts_us: 0,
-            last_layer: true,
-            discontinuity: false,
-            bytes,
-        };
+        let Some(unit) = voice_unit(self.voice_frames, at, bytes) else { return };
         self.voice_frames += 1;
         self.dropping.offer(MediaClass::Audio, unit.bytes.len());
         let path = if self.voice_twice { PathPreference::Two } else { PathPreference::Any };
@@ -135,21 +117,8 @@ impl Outgoing {
         picture: Picture,
         connection: &mut dyn Connection,
     ) {
-        if picture.bytes.is_empty() || picture.bytes.len() > PICTURE_LEN_MAX {
-            return;
-        }
-        let class = MediaClass::of(picture.kind.class(), Layer::BASE);
-        let unit = Unit {
-            track: PICTURE,
-            class: picture.kind.class(),
-            layer: Layer::BASE,
-            frame: self.pictures,
-            at: picture.at,
-            pts_us: 0,
-            last_layer: true,
-            discontinuity: false,
-            bytes: picture.bytes,
-        };
+        let Some(unit) = picture_unit(self.pictures, picture) else { return };
+        let class = MediaClass::of(unit.class, unit.layer);
         self.pictures += 1;
         self.dropping.offer(class, unit.bytes.len());
         let pieces: Vec<Piece> = self.cutter.cut(&unit).collect();

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use anabranch_apps::call::{
-    CallOptions, CallPage, DeviceSource, RoomPage, VisitOptions, call, visit,
+    CallOptions, CallPage, DeviceSource, ProgramOptions, RoomPage, VisitOptions, Visitor, call,
+    visit,
 };
 use anabranch_apps::input::{InputOptions, Readers};
 use anabranch_apps::url::{CallUrl, RoomUrl, SessionUrl};
@@ -28,6 +29,7 @@ const LISTEN: &str = "anabranch://:9000";
 ///   anabranch call 'anabranch://peer.example:9000?key=...'
 ///   anabranch call 'anabranch://meet.example:9000?key=...&room=staff&token=...'
 ///   anabranch call --no-page --camera me.webm --microphone me.webm --record out
+///   anabranch call --no-page --name Robot --record out 'anabranch://meet.example:9000?room=...'
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct Call {
@@ -84,7 +86,7 @@ impl Call {
             name: self.name,
             camera: self.camera,
             microphone: self.microphone,
-            input_options: InputOptions { readers: Readers::Apart, ..InputOptions::default() },
+            input_options: input_options(),
             record: self.record,
             page,
             recording: log.recording(),
@@ -95,25 +97,47 @@ impl Call {
     }
 
     async fn visit(self, url: RoomUrl) -> Result<(), Failure> {
+        let mut log = Log::open(None, &self.recording, self.quiet)?;
+        let recording = log.recording();
+        let options = VisitOptions { url, visitor: self.visitor().await?, recording };
+        let visited = visit(options, stop_when_interrupted(), &mut |update| log.tell(update)).await;
+        log.end_recording();
+        visited.map_err(failure)
+    }
+
+    /// Who is to be in a room.
+    async fn visitor(self) -> Result<Visitor, Failure> {
+        if self.no_page {
+            let Some(name) = self.name else {
+                return Err(Failure::usage("in a room --no-page needs --name, as others see it"));
+            };
+            return Ok(Visitor::Program(ProgramOptions {
+                name,
+                camera: self.camera,
+                microphone: self.microphone,
+                input_options: input_options(),
+                record: self.record,
+            }));
+        }
         let devices = [
             ("--name", self.name.is_some()),
             ("--camera", self.camera.is_some()),
             ("--microphone", self.microphone.is_some()),
             ("--record", self.record.is_some()),
-            ("--no-page", self.no_page),
         ];
         if let Some((option, _)) = devices.iter().find(|(_, is_given)| *is_given) {
             return Err(Failure::usage(format!(
-                "{option} is for a call between two: in a room the page asks for your name and has \
-                 camera, microphone and loudspeaker; leave it out"
+                "in a room the page asks for your name and has camera, microphone and loudspeaker: \
+                 leave {option} out, or give --no-page, too"
             )));
         }
-        let mut log = Log::open(None, &self.recording, self.quiet)?;
         let page = RoomPage::start(self.page_port).await.map_err(Failure::usage)?;
         output::print(&format!("{}\n", page.url()))?;
-        let options = VisitOptions { url, page, recording: log.recording() };
-        let visited = visit(options, stop_when_interrupted(), &mut |update| log.tell(update)).await;
-        log.end_recording();
-        visited.map_err(failure)
+        Ok(Visitor::Page(page))
     }
+}
+
+/// Films are read in processes of their own.
+fn input_options() -> InputOptions {
+    InputOptions { readers: Readers::Apart, ..InputOptions::default() }
 }

@@ -16,11 +16,13 @@ mod association;
 mod forwarding;
 mod lacking;
 mod machine;
+mod participant;
 pub mod protocol;
 mod rooms;
 
 pub use agent::{Agent, AgentConfig, AgentEvent, AgentStats, PeerKeys, Said, Sealed};
 pub use machine::{JoinError, Server, ServerConfig};
+pub use participant::{Participant, ParticipantEvent};
 pub use rooms::{
     Event, GuestId, MEMBERS_MAX, MemberReport, Occurrence, RoomId, RoomLabel, RoomReport, Rooms,
     RoomsConfig, Tokens,

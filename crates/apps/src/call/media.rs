@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
-use anabranch_call::{Picture, PictureFormat, PictureKind, VideoFormat, VoiceFormat};
+use anabranch_call::{FRAME, Picture, PictureFormat, PictureKind, VideoFormat, VoiceFormat};
 use anabranch_driver::Clock;
 use anabranch_media::clip::{AUDIO_TRACK, VIDEO_TRACK};
 use anabranch_media::decoding::{AudioInfo, VideoFormat as Decoded, VideoInfo};
 use anabranch_media::{Layer, Unit};
+use anabranch_sansio::Time;
 use bytes::Bytes;
 use thiserror::Error;
 use tokio::sync::mpsc;
@@ -18,6 +20,9 @@ use crate::serve::source::{self, Listener, Source, SourceEvent};
 
 /// Frames that wait for the call's loop; who is slower loses the newest.
 const WAITING_MAX: usize = 256;
+
+/// Frames of a file come a few at a time; what is farther from its turn was held up.
+const VOICE_SLACK: Duration = Duration::from_millis(100);
 
 /// What a program is told by.
 const COMMAND: &str = "command:";
@@ -81,6 +86,23 @@ pub(super) enum Captured {
     Frame(Bytes),
     /// Something that whoever calls should know.
     Note(String),
+}
+
+/// When frames of voice were captured that come out of a file a few at once: each has its own turn.
+#[derive(Debug, Default)]
+pub(super) struct VoiceTurns {
+    /// That of the next one.
+    at: Time,
+}
+
+impl VoiceTurns {
+    /// A frame came.
+    pub(super) fn next(&mut self, now: Time) -> Time {
+        let is_held_up = now - self.at > VOICE_SLACK || self.at - now > VOICE_SLACK;
+        let at = if is_held_up { now } else { self.at };
+        self.at = at + FRAME;
+        at
+    }
 }
 
 /// Reads the sources of a call; ends with it.
@@ -247,6 +269,22 @@ mod tests {
         assert_eq!(command.parse(), Ok(DeviceSource::Command(program)));
         assert_eq!("".parse::<DeviceSource>(), Err(NoDeviceSource));
         assert_eq!("command:".parse::<DeviceSource>(), Err(NoDeviceSource));
+    }
+
+    #[test]
+    fn each_frame_of_voice_has_its_turn_but_who_was_held_up_begins_anew() {
+        let mut turns = VoiceTurns::default();
+        let start = Time::ZERO + Duration::from_secs(5);
+        let ms = Duration::from_millis;
+        assert_eq!(
+            [0, 0, 0, 60].map(|at| turns.next(start + ms(at)) - start),
+            [0, 20, 40, 60].map(ms)
+        );
+        assert_eq!(turns.next(start + ms(300)) - start, ms(300));
+        for frame in 1..=5 {
+            assert_eq!(turns.next(start + ms(300)) - start, ms(300 + 20 * frame));
+        }
+        assert_eq!(turns.next(start + ms(300)) - start, ms(300), "too far ahead");
     }
 
     #[test]

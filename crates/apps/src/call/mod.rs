@@ -11,5 +11,5 @@ mod run;
 
 pub use media::{DeviceSource, NoDeviceSource};
 pub use page::CallPage;
-pub use room::{RoomPage, VisitOptions, visit};
+pub use room::{ProgramOptions, RoomPage, VisitOptions, Visitor, visit};
 pub use run::{CallOptions, call};

@@ -14,6 +14,9 @@ use anabranch_call::{Media, PictureFormat, Playback, Played, VideoFormat};
 use anabranch_sansio::Time;
 use ogg::{PacketWriteEndInfo, PacketWriter};
 
+use crate::output::OutputError;
+use crate::service::ServiceError;
+
 /// The serial number of the one stream of a voice's file.
 const SERIAL: u32 = 1;
 
@@ -27,6 +30,12 @@ const CONCEALED: &[u8] = &[0x08];
 
 /// IVF counts time in these parts of a second.
 const IVF_TICKS: u32 = 1_000_000;
+
+/// What is recorded cannot be written into this folder.
+pub(super) fn unwritable(record: Option<&PathBuf>, source: io::Error) -> ServiceError {
+    let name = record.map(|path| path.display().to_string()).unwrap_or_default();
+    OutputError::Failed { name, message: source.to_string() }.into()
+}
 
 /// Writes what was played out.
 pub(super) struct Recorder {

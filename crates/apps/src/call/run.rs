@@ -8,19 +8,18 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anabranch_call::{Agent, CallConfig, Device, End, EndReason, Event, FRAME, Media, Peer};
+use anabranch_call::{Agent, CallConfig, Device, End, EndReason, Event, Media, Peer};
 use anabranch_driver::{Clock, Driver, Handle, Recording, interface_addresses};
 use anabranch_media::playout::clock::PlayoutClock;
 use anabranch_sansio::{FourTuple, Time};
 use anabranch_session::{Bond, Refusal, RefusalCode};
 use tokio::time::{MissedTickBehavior, interval, sleep_until, timeout};
 
-use super::media::{Captured, DeviceSource, Devices};
+use super::media::{Captured, DeviceSource, Devices, VoiceTurns};
 use super::page::CallPage;
-use super::record::Recorder;
+use super::record::{Recorder, unwritable};
 use crate::input::InputOptions;
 use crate::net::{NetError, unpredictable_rng};
-use crate::output::OutputError;
 use crate::service::{
     Multihomed, Observer, Secured, ServiceError, Severity, Stop, TOKEN_OF_VIEWER, Update, Uplinks,
 };
@@ -34,9 +33,6 @@ const GRAIN: Duration = Duration::from_millis(5);
 
 /// How long parting may take.
 const FAREWELL: Duration = Duration::from_secs(1);
-
-/// Frames of a file come a few at a time; what is farther from its turn was held up.
-const VOICE_SLACK: Duration = Duration::from_millis(100);
 
 /// A call, and what it is made with.
 #[derive(Debug)]
@@ -101,7 +97,7 @@ pub async fn call(
         recorder,
         record,
         name,
-        voice_at: Time::ZERO,
+        voice_turns: VoiceTurns::default(),
         peer: None,
         began: Time::ZERO,
         meter: stats::Meter::default(),
@@ -149,11 +145,6 @@ fn check(url: &SessionUrl) -> Result<(), ServiceError> {
     Ok(())
 }
 
-fn unwritable(record: Option<&PathBuf>, source: std::io::Error) -> ServiceError {
-    let name = record.map(|path| path.display().to_string()).unwrap_or_default();
-    OutputError::Failed { name, message: source.to_string() }.into()
-}
-
 impl Multihomed for Agent {
     fn open_path(&mut self, now: Time, path: FourTuple) {
         Self::open_path(self, now, path);
@@ -177,8 +168,7 @@ struct Run<'a, 'b> {
     recorder: Option<Recorder>,
     record: Option<PathBuf>,
     name: Option<String>,
-    /// When the next frame of voice out of a file has its turn.
-    voice_at: Time,
+    voice_turns: VoiceTurns,
     peer: Option<Box<Peer>>,
     /// When the call began.
     began: Time,
@@ -356,14 +346,8 @@ impl Run<'_, '_> {
                 self.handle.with(|agent, now| agent.push_picture(now, picture));
             }
             Captured::Frame(bytes) => {
-                let voice_at = &mut self.voice_at;
-                self.handle.with(|agent, now| {
-                    // A file's frames come a few at once: each has its own turn.
-                    let is_held_up = now - *voice_at > VOICE_SLACK || *voice_at - now > VOICE_SLACK;
-                    let at = if is_held_up { now } else { *voice_at };
-                    *voice_at = at + FRAME;
-                    agent.push_voice(now, at, bytes);
-                });
+                let turns = &mut self.voice_turns;
+                self.handle.with(|agent, now| agent.push_voice(now, turns.next(now), bytes));
             }
         }
     }

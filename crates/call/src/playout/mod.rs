@@ -31,9 +31,10 @@ const ANY_PATH: PathId = PathId(0);
 /// Arrivals of voice that are remembered, to tell what a handoff cost.
 const ARRIVALS_MAX: usize = 256;
 
-/// What arrived of a peer, at its time and in step.
+/// What arrived of a peer, at its time and in step: voice as early as it can go on without a gap,
+/// pictures with the voice that they were captured with.
 #[derive(Debug)]
-pub(crate) struct Playout {
+pub struct Playout {
     /// The sender's start.
     session: Option<u16>,
     clock: PlayoutClock,
@@ -44,8 +45,16 @@ pub(crate) struct Playout {
     arrivals: std::collections::VecDeque<Time>,
 }
 
+impl Default for Playout {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Playout {
-    pub(crate) fn new() -> Self {
+    /// Nothing has arrived yet.
+    #[must_use]
+    pub fn new() -> Self {
         Self {
             session: None,
             clock: PlayoutClock::new(Duration::ZERO),
@@ -56,11 +65,15 @@ impl Playout {
         }
     }
 
-    pub(crate) const fn voice_counts(&self) -> VoiceCounts {
+    /// What became of the frames of voice.
+    #[must_use]
+    pub const fn voice_counts(&self) -> VoiceCounts {
         self.voice.counts()
     }
 
-    pub(crate) const fn picture_counts(&self) -> PictureCounts {
+    /// What became of the pictures.
+    #[must_use]
+    pub const fn picture_counts(&self) -> PictureCounts {
         self.pictures.counts()
     }
 
@@ -79,7 +92,8 @@ impl Playout {
         self.voice.set_way_difference(difference);
     }
 
-    pub(crate) const fn mute_from(&mut self, number: u64) {
+    /// The peer is muted: frames of voice from this number on are not missing.
+    pub const fn mute_from(&mut self, number: u64) {
         self.voice.mute_from(number);
     }
 
@@ -87,16 +101,21 @@ impl Playout {
         self.pictures.break_off();
     }
 
-    pub(crate) fn take_key_wanted(&mut self, now: Time) -> bool {
+    /// Whether to ask the peer for a key picture now: what came cannot be decoded.
+    pub fn take_key_wanted(&mut self, now: Time) -> bool {
         self.pictures.take_key_wanted(now)
     }
 
     /// A message of the peer's came.
     pub(crate) fn push(&mut self, now: Time, message: Bytes) {
-        let Ok(piece) = Piece::decode(message) else {
-            self.malformed += 1;
-            return;
-        };
+        match Piece::decode(message) {
+            Ok(piece) => self.push_piece(now, piece),
+            Err(_) => self.malformed += 1,
+        }
+    }
+
+    /// A piece of the peer's came: its picture is track 0, its voice track 1.
+    pub fn push_piece(&mut self, now: Time, piece: Piece) {
         let at = piece.header.first_at();
         let is_new = self.session.replace(piece.header.session) != Some(piece.header.session);
         if is_new || self.clock.is_broken_by(now, at) {
@@ -130,7 +149,7 @@ impl Playout {
     }
 
     /// What is to be heard or seen next, if anything is.
-    pub(crate) fn poll(&mut self, now: Time) -> Option<Playback> {
+    pub fn poll(&mut self, now: Time) -> Option<Playback> {
         self.clock.advance(now);
         let Self { clock, voice, pictures, .. } = self;
         let local = |at| clock.local(at);
@@ -143,7 +162,9 @@ impl Playout {
         played
     }
 
-    pub(crate) fn poll_timeout(&self, now: Time) -> Option<Wakeup> {
+    /// When [`poll`](Self::poll) has something to do next.
+    #[must_use]
+    pub fn poll_timeout(&self, now: Time) -> Option<Wakeup> {
         let local = |at| self.clock.local(at);
         let (delay, _) = self.voice.delay();
         let voice = self.voice.due(&local).map(|at| Wakeup { at, why: "voice" });

@@ -8,6 +8,7 @@ mod greedy;
 mod harness;
 mod recording;
 mod refusals;
+mod rooms;
 
 use harness::{Place, Running, free_port, program};
 

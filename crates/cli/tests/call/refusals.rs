@@ -105,8 +105,9 @@ fn sound_that_is_no_opus_is_left_out_in_words_and_its_picture_taken() {
 fn what_enters_no_room_is_refused_in_words() {
     let room = "anabranch://127.0.0.1:9000?room=lab&token=0123456789abcdef";
     for (arguments, words) in [
-        (vec!["--no-page", room], "--no-page is for a call between two"),
-        (vec!["--camera", FILM, room], "--camera is for a call between two"),
+        (vec!["--no-page", room], "in a room --no-page needs --name"),
+        (vec!["--camera", FILM, room], "leave --camera out, or give --no-page"),
+        (vec!["--record", "folder", room], "leave --record out, or give --no-page"),
         (vec!["--name", "Alice", room], "in a room the page asks for your name"),
         (vec!["anabranch://127.0.0.1:9000?room=lab"], "option token has no value"),
         (vec!["anabranch://:9000?room=lab&token=a"], "a room is one of a server"),

@@ -43,6 +43,11 @@ impl Kind {
     }
 }
 
+/// Whose a track of a room is, and which one it was before the room numbered it.
+pub(crate) const fn member_of(track: Track) -> (MemberNumber, Track) {
+    (MemberNumber(track.0 / TRACKS), Track(track.0 % TRACKS))
+}
+
 /// A piece of a member's media, as all others get it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Forwarded {
@@ -62,7 +67,7 @@ impl Forwarded {
     /// Whose it is.
     #[must_use]
     pub const fn member(&self) -> MemberNumber {
-        MemberNumber(self.track.0 / TRACKS)
+        member_of(self.track).0
     }
 }
 

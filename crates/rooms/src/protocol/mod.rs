@@ -16,6 +16,7 @@ pub use files::{
     BLOCK_LEN, BLOCKS_WANTED_MAX, BlockId, FILE_LEN_MAX, FILES_STREAM, FileMessage,
     FileMessageError, FileNumber, block_len,
 };
+pub(crate) use media::member_of;
 pub use media::{Forwarded, Kind, MediaError, PIECE_LEN_MAX, forwarded};
 
 /// The version of the protocol.

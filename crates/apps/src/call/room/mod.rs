@@ -1,14 +1,17 @@
-//! [`visit`]: the loop between a room's page on this machine and the room.
+//! [`visit`]: the loop between who is in a room on this machine, and the room.
 
+mod front;
 mod page;
 mod peer_keys;
+mod program;
+mod recordings;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anabranch_call::{LogKind, PathError};
-use anabranch_driver::{Driver, Handle, Recording, interface_addresses};
+use anabranch_driver::{Clock, Driver, Handle, Recording, interface_addresses};
 use anabranch_rooms::protocol::Enter;
 use anabranch_rooms::{Agent, AgentConfig, AgentEvent, AgentStats, PeerKeys};
 use anabranch_sansio::{FourTuple, PathId, Time};
@@ -22,9 +25,12 @@ use crate::service::{
     Multihomed, Observer, Secured, ServiceError, Severity, Stop, Update, Uplinks, sanitized,
 };
 use crate::url::{RoomUrl, is_loopback};
+pub use front::Visitor;
+use front::{Brought, Front};
 pub use page::RoomPage;
-use page::{AgentRequest, Brought, ToPage};
+use page::{AgentRequest, ToPage};
 use peer_keys::OwnKeys;
+pub use program::ProgramOptions;
 
 /// How often the page is told how the networks stand.
 const NETWORKS_EVERY: Duration = Duration::from_millis(500);
@@ -43,23 +49,26 @@ const SENDS: [&str; 2] = ["voice", "video"];
 pub struct VisitOptions {
     /// Which room.
     pub url: RoomUrl,
-    /// The page, which has camera, microphone and loudspeaker.
-    pub page: RoomPage,
+    /// By whom.
+    pub visitor: Visitor,
     /// Where every packet is recorded, if that is wanted.
     pub recording: Recording,
 }
 
-/// Takes a page into a room, over every network of this machine, as often as it wants, until it is
-/// to end.
+/// Takes a visitor into a room, over every network of this machine, until it is to end: a page as
+/// often as it wants, the program itself until the room is over or cannot be reached.
 ///
 /// # Errors
-/// Says what was wrong with the URL, or that somebody else answers in the server's place.
+/// Says what was wrong with the URL, that somebody else answers in the server's place, or why the
+/// program itself is not in the room any more.
 pub async fn visit(
     options: VisitOptions,
     mut stop: Stop,
     observer: &mut Observer<'_>,
 ) -> Result<(), ServiceError> {
-    let VisitOptions { url: RoomUrl { server, room, token }, page, recording } = options;
+    let VisitOptions { url: RoomUrl { server, room, token }, visitor, recording } = options;
+    let clock = Clock::start();
+    let front = Front::open(visitor, clock).await?;
     let is_near = server.host.as_deref().is_some_and(is_loopback);
     let (mut sockets, uplinks) =
         Uplinks::open(&server, server.paths.is_empty() && !is_near).await?;
@@ -70,17 +79,22 @@ pub async fn visit(
     let own_keys = secured.identity()?.map(|identity| Arc::new(OwnKeys(identity)));
     let peer_keys = own_keys.map(|keys| keys as Arc<dyn PeerKeys>);
     let config = AgentConfig { enter, encryption, peer_keys, segments_max: SEGMENTS_MAX };
-    let handle = Driver::spawn(Agent::new(config, unpredictable_rng()?), sockets)?;
+    let agent = Agent::new(config, unpredictable_rng()?);
+    let handle = Driver::spawn_with_clock(agent, sockets, clock)?;
     let meter = PathMeter::default();
-    let mut visit = Visit { handle: handle.clone(), uplinks, secured, page, room, meter, observer };
+    let mut visit =
+        Visit { handle: handle.clone(), uplinks, secured, front, room, meter, observer };
     let result = visit.run(&mut stop).await;
     if let Err(error) = &result {
-        visit.page.end(&format!("{error}."));
+        // What it is told has been said already.
+        let _over = visit.front.end(&format!("{error}."));
+        visit.handle.with(|agent, now| agent.leave(now));
     }
+    let finished = visit.front.finish();
     visit.part().await;
     handle.close();
     handle.closed().await?;
-    result
+    result.and(finished)
 }
 
 impl Multihomed for Agent {
@@ -97,7 +111,7 @@ struct Visit<'a, 'b> {
     handle: Handle<Agent>,
     uplinks: Uplinks,
     secured: Secured,
-    page: RoomPage,
+    front: Front,
     room: String,
     meter: PathMeter,
     observer: &'a mut Observer<'b>,
@@ -108,8 +122,10 @@ impl Visit<'_, '_> {
         self.name_interfaces();
         let (severity, text) = self.secured.opening(None);
         self.say(severity, &text);
-        let text = format!("Open the page above to enter the room \"{}\".", self.room);
-        self.say(Severity::Info, &text);
+        if self.front.is_page() {
+            let text = format!("Open the page above to enter the room \"{}\".", self.room);
+            self.say(Severity::Info, &text);
+        }
         let mut ticks = interval(NETWORKS_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let handle = self.handle.clone();
@@ -119,7 +135,11 @@ impl Visit<'_, '_> {
                     Some(event) => self.on_event(event)?,
                     None => return Ok(handle.closed().await?),
                 },
-                Some(brought) = self.page.brought() => self.on_brought(brought),
+                brought = self.front.brought() => {
+                    if let Some(brought) = brought? {
+                        self.on_brought(brought)?;
+                    }
+                }
                 changed = self.uplinks.changed() => {
                     changed?;
                     self.follow_interfaces().await?;
@@ -142,29 +162,34 @@ impl Visit<'_, '_> {
                 let text = format!("Connected to the room \"{}\".", self.room);
                 self.say(Severity::Info, &text);
             }
-            AgentEvent::Readable => self.hand_on(),
+            AgentEvent::Readable => self.hand_on()?,
             AgentEvent::Log(line) => {
                 let is_bad = matches!(line.kind, LogKind::PathFailed | LogKind::NoPath);
                 let severity = if is_bad { Severity::Warning } else { Severity::Info };
                 self.say(severity, &line.text);
                 self.tell_page(if is_bad { "warning" } else { "info" }, &line.text);
             }
-            AgentEvent::Bye(text) => self.say(Severity::Info, &sanitized(&text)),
+            AgentEvent::Bye(text) if self.front.is_page() => {
+                self.say(Severity::Info, &sanitized(&text));
+            }
+            // The program itself hears it, too, and ends with it.
+            AgentEvent::Bye(_) => {}
             AgentEvent::Closed(reason) => {
-                self.hand_on();
+                self.hand_on()?;
                 return self.on_closed(&reason);
             }
         }
         Ok(())
     }
 
-    fn hand_on(&self) {
+    fn hand_on(&mut self) -> Result<(), ServiceError> {
         while let Some(said) = self.handle.with(|agent, now| agent.receive(now)) {
-            self.page.hand_on(said);
+            self.front.hand_on(said)?;
         }
+        Ok(())
     }
 
-    /// A visit is over; the page may begin another one.
+    /// A visit is over; there may be another one.
     fn on_closed(&mut self, reason: &CloseReason) -> Result<(), ServiceError> {
         let refusal = Refusal::of_close_reason(reason);
         if let Some(refusal) = refusal
@@ -174,8 +199,7 @@ impl Visit<'_, '_> {
         }
         if *reason == CloseReason::Shutdown {
             // The room has said why.
-            self.page.end("The visit is over.");
-            return Ok(());
+            return self.front.end("The visit is over.");
         }
         let text = if *reason == CloseReason::HandshakeTimeout {
             "Nobody answers there: does the server run, and can its port be reached by UDP?"
@@ -183,22 +207,28 @@ impl Visit<'_, '_> {
         } else {
             format!("The connection to the room ended: {reason}.")
         };
-        self.say(Severity::Warning, &text);
-        self.page.end(&text);
+        self.end_visit(&text)
+    }
+
+    fn end_visit(&mut self, text: &str) -> Result<(), ServiceError> {
+        self.front.end(text)?;
+        self.say(Severity::Warning, text);
         Ok(())
     }
 
-    fn on_brought(&mut self, brought: Brought) {
+    fn on_brought(&mut self, brought: Brought) -> Result<(), ServiceError> {
         match brought {
-            Brought::Opened => self.dial(),
+            Brought::Opened => return self.dial(),
             Brought::Said(said) => self.handle.with(|agent, now| agent.push(now, said)),
             Brought::Request(request) => self.on_request(&request),
+            Brought::Line { severity, text } => self.say(severity, &text),
             Brought::Closed { again: true } => self.handle.with(|agent, now| agent.break_off(now)),
             Brought::Closed { again: false } => self.handle.with(|agent, now| agent.leave(now)),
         }
+        Ok(())
     }
 
-    fn dial(&mut self) {
+    fn dial(&mut self) -> Result<(), ServiceError> {
         let paths = self.uplinks.paths().map_err(|error| error.to_string());
         let called = paths.and_then(|paths| {
             let called = self.handle.with(|agent, now| agent.connect(now, &paths));
@@ -206,9 +236,9 @@ impl Visit<'_, '_> {
         });
         if let Err(error) = called {
             let text = format!("The room cannot be called: {error}.");
-            self.say(Severity::Warning, &text);
-            self.page.end(&text);
+            return self.end_visit(&text);
         }
+        Ok(())
     }
 
     fn on_request(&mut self, request: &AgentRequest) {
@@ -233,7 +263,7 @@ impl Visit<'_, '_> {
         let paths = described.map(|((name, note), report)| {
             self.meter.info(name, note, report, (&SENDS, NETWORKS_EVERY))
         });
-        self.page.tell(&ToPage::Networks {
+        self.front.tell(&ToPage::Networks {
             paths: paths.collect(),
             twice: voice_twice,
             direct: is_direct,
@@ -273,7 +303,7 @@ impl Visit<'_, '_> {
 
     fn tell_page(&self, severity: &str, text: &str) {
         let (severity, text) = (severity.to_owned(), text.to_owned());
-        self.page.tell(&ToPage::NetworkEvent { severity, text });
+        self.front.tell(&ToPage::NetworkEvent { severity, text });
     }
 
     fn say(&mut self, severity: Severity, text: &str) {

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
 use super::super::page::protocol::PathInfo;
+use super::Brought;
 use crate::page::guard::{self, Guard};
 use crate::page::{PageError, local};
 
@@ -52,22 +53,6 @@ const OVER: u16 = 4_002;
 
 /// Bytes of why a socket is closed (RFC 6455 section 5.5: 125, two of them for the code).
 const REASON_LEN_MAX: usize = 123;
-
-/// What a page brings.
-#[derive(Debug)]
-pub(super) enum Brought {
-    /// Somebody wants to enter.
-    Opened,
-    /// For the room.
-    Said(Said),
-    /// For the agent.
-    Request(AgentRequest),
-    /// The page is gone. It may be there again at once, as the same member.
-    Closed {
-        /// Whether it said so.
-        again: bool,
-    },
-}
 
 /// What a page asks of the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
