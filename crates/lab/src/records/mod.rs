@@ -6,8 +6,10 @@
 
 mod decode;
 mod file;
+mod hybrid;
 mod packets;
 mod table;
+mod texts;
 mod units;
 
 pub(crate) use decode::InUdp;

@@ -1,6 +1,6 @@
 //! [`PacketRecords`]: every packet of a network, a row for each piece of data and link.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -70,12 +70,15 @@ pub(crate) struct Owner {
 struct Recorder {
     /// Gone with the first error, or when it is finished.
     rows: io::Result<Box<dyn Rows>>,
-    links: BTreeMap<ElementId, Place>,
+    links: Links,
     sending: Sending,
     owners: Option<Owners>,
     /// Of the packet that is looked at.
     contents: Contents,
 }
+
+/// The links, in the order of their ids.
+struct Links(Vec<(ElementId, Place)>);
 
 /// A link, as the table names it.
 struct Place {
@@ -88,8 +91,15 @@ struct Place {
 struct Sending {
     /// The number behind the highest that was sent.
     next: BTreeMap<u64, u32>,
-    /// Packets with something that was sent before: a bit for each piece.
-    repeating: BTreeMap<u64, u128>,
+    /// Packets under way with something that was sent before, by their numbers.
+    repeating: VecDeque<Repeating>,
+}
+
+/// A packet with something that was sent before.
+struct Repeating {
+    packet: u64,
+    /// A bit for each piece.
+    pieces: u128,
 }
 
 impl PacketRecords {
@@ -112,7 +122,8 @@ impl PacketRecords {
             Some(link) => Place { link: link.to_owned(), direction: "backward" },
             None => Place { link: name.to_owned(), direction: "forward" },
         };
-        let links = network.links().map(|(id, name, _)| (id.into(), place(name))).collect();
+        let links = network.links().map(|(id, name, _)| (id.into(), place(name)));
+        let links = Links::new(links.collect());
         let (sending, contents) = (Sending::default(), Contents::default());
         let recorder = Recorder { rows: Ok(rows), links, sending, owners, contents };
         let records = Self(Arc::new(Mutex::new(recorder)));
@@ -177,10 +188,14 @@ impl Sending {
             }
         }
         if repeated != 0 {
-            self.repeating.insert(packet.journey.number, repeated);
+            let repeating = Repeating { packet: packet.journey.number, pieces: repeated };
+            match self.position(packet) {
+                Ok(position) => self.repeating[position] = repeating,
+                Err(position) => self.repeating.insert(position, repeating),
+            }
         }
         if self.repeating.len() > REPEATING_MAX {
-            self.repeating.pop_first();
+            self.repeating.pop_front();
         }
         if self.next.len() > NUMBERINGS_MAX {
             self.next.pop_first();
@@ -188,12 +203,35 @@ impl Sending {
     }
 
     fn on_gone(&mut self, packet: &Packet) {
-        self.repeating.remove(&packet.journey.number);
+        if let Ok(position) = self.position(packet) {
+            self.repeating.remove(position);
+        }
+    }
+
+    /// Where it is among those that repeat something, or where it would be.
+    fn position(&self, packet: &Packet) -> Result<usize, usize> {
+        let number = packet.journey.number;
+        if self.repeating.back().is_none_or(|last| last.packet < number) {
+            return Err(self.repeating.len());
+        }
+        self.repeating.binary_search_by_key(&number, |repeating| repeating.packet)
     }
 
     fn is_repeated(&self, packet: &Packet, index: usize) -> bool {
-        let repeated = self.repeating.get(&packet.journey.number).copied().unwrap_or_default();
-        repeated.checked_shr(index as u32).unwrap_or_default() & 1 == 1
+        let Ok(position) = self.position(packet) else { return false };
+        self.repeating[position].pieces.checked_shr(index as u32).unwrap_or_default() & 1 == 1
+    }
+}
+
+impl Links {
+    fn new(mut links: Vec<(ElementId, Place)>) -> Self {
+        links.sort_unstable_by_key(|(id, _)| *id);
+        Self(links)
+    }
+
+    fn get(&self, element: ElementId) -> Option<&Place> {
+        let position = self.0.binary_search_by_key(&element, |(id, _)| *id).ok()?;
+        self.0.get(position).map(|(_, place)| place)
     }
 }
 
@@ -213,7 +251,7 @@ impl Recorder {
     fn record(&mut self, now: Time, element: ElementId, outcome: &'static str, packet: &Packet) {
         let owner = self.look_at(packet);
         let columns = if self.owners.is_some() { PACKET_COLUMNS.len() } else { SHARED_COLUMNS };
-        let (Ok(rows), Some(place)) = (&mut self.rows, self.links.get(&element)) else { return };
+        let (Ok(rows), Some(place)) = (&mut self.rows, self.links.get(element)) else { return };
         let Contents { protocol, pieces, .. } = &self.contents;
         let empty = [Piece::default()];
         let pieces = if pieces.is_empty() { &empty[..] } else { pieces };

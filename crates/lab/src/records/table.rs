@@ -5,22 +5,18 @@ use std::io;
 use std::sync::Arc;
 
 use parquet::basic::{ConvertedType, Encoding, Repetition, Type as Physical};
-use parquet::column::writer::{ColumnWriter, ColumnWriterImpl};
-use parquet::data_type::{ByteArray, ByteArrayType};
+use parquet::column::writer::ColumnWriter;
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::schema::types::{ColumnPath, Type};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, Type};
 
 use super::file::{Format, TableFile};
+use super::texts::{self, Texts};
 
 /// What is kept in memory before it is written: as much as a processor's cache holds.
 const ROWS: usize = 1 << 14;
-
-/// Texts of a column that are looked for when one comes again.
-const TEXTS_KNOWN_MAX: usize = 64;
-/// Texts that are written at once.
-const TEXTS_AT_ONCE: usize = 1 << 10;
+const _: () = assert!(ROWS <= texts::ROWS_MAX);
 
 /// A column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +107,7 @@ enum Form {
 /// Values of a column that wait to be written.
 struct Pending {
     values: Values,
-    /// Which rows have one, where not all do.
+    /// Which rows have one, up to the last that does, where not all do.
     levels: Option<Vec<i16>>,
 }
 
@@ -120,17 +116,6 @@ enum Values {
     Real(Vec<f64>),
     Text(Texts),
     Truth(Vec<bool>),
-}
-
-/// Texts of which there are few, many times: each once, and for each row which it is.
-#[derive(Default)]
-struct Texts {
-    known: Vec<ByteArray>,
-    rows: Vec<u32>,
-    /// What was written last, and which each was: what comes in the same place again is not counted
-    /// anew.
-    written: Vec<ByteArray>,
-    written_rows: Vec<u32>,
 }
 
 impl Cell<'_> {
@@ -154,12 +139,10 @@ impl Table {
             Format::Parquet => {
                 let schema = schema(columns).map_err(io::Error::other)?;
                 let writer = SerializedFileWriter::new(file, schema, properties(columns));
-                let columns = columns.iter().map(Pending::new).collect();
-                Ok(Self(Form::Parquet {
-                    writer: writer.map_err(io::Error::other)?,
-                    columns,
-                    rows: 0,
-                }))
+                let writer = writer.map_err(io::Error::other)?;
+                let described = writer.schema_descr().columns();
+                let columns = columns.iter().zip(described).map(Pending::new).collect();
+                Ok(Self(Form::Parquet { writer, columns, rows: 0 }))
             }
         }
     }
@@ -184,14 +167,13 @@ impl Table {
             }
             Form::Parquet { writer, columns, rows } => {
                 for (column, cell) in columns.iter_mut().zip(row) {
-                    column.push(cell);
+                    column.push(cell, *rows);
                 }
                 *rows += 1;
                 if *rows < ROWS {
                     return Ok(());
                 }
-                *rows = 0;
-                write_group(writer, columns).map_err(in_words)
+                write_group(writer, columns, std::mem::take(rows)).map_err(in_words)
             }
         }
     }
@@ -205,7 +187,7 @@ impl Table {
             }
             Form::Parquet { mut writer, mut columns, rows } => {
                 if rows > 0 {
-                    write_group(&mut writer, &mut columns).map_err(in_words)?;
+                    write_group(&mut writer, &mut columns, rows).map_err(in_words)?;
                 }
                 writer.into_inner().map_err(in_words)?.finish()
             }
@@ -214,20 +196,16 @@ impl Table {
 }
 
 /// Times and numbers seldom come twice: a dictionary of them costs a third of the writing, and is
-/// given up at last. Of text, which comes many times, nobody looks for the first in the alphabet.
+/// given up at last. Text is written by [`Texts`].
 fn properties(columns: &[Column]) -> Arc<WriterProperties> {
     let mut builder = WriterProperties::builder()
         .set_dictionary_enabled(false)
         .set_statistics_enabled(EnabledStatistics::Chunk);
     for Column { name, kind, .. } in columns {
-        let column = ColumnPath::from(*name);
-        builder = match kind {
-            Kind::Text => builder
-                .set_column_dictionary_enabled(column.clone(), true)
-                .set_column_statistics_enabled(column, EnabledStatistics::None),
-            Kind::Whole => builder.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED),
-            Kind::Real | Kind::Truth => builder,
-        };
+        if *kind == Kind::Whole {
+            let column = ColumnPath::from(*name);
+            builder = builder.set_column_encoding(column, Encoding::DELTA_BINARY_PACKED);
+        }
     }
     Arc::new(builder.build())
 }
@@ -252,10 +230,11 @@ fn schema(columns: &[Column]) -> Result<Arc<Type>, ParquetError> {
 fn write_group(
     writer: &mut SerializedFileWriter<TableFile>,
     columns: &mut [Pending],
+    rows: usize,
 ) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
     for column in columns {
-        column.write(&mut group)?;
+        column.write(&mut group, rows)?;
     }
     group.close().map(|_| ())
 }
@@ -271,126 +250,81 @@ fn in_words(error: ParquetError) -> io::Error {
     io::Error::other(error)
 }
 
-impl Texts {
-    fn push(&mut self, text: &str) {
-        let is_it = |known: &ByteArray| known.data() == text.as_bytes();
-        let last =
-            self.rows.last().filter(|last| self.known.get(**last as usize).is_some_and(is_it));
-        let number = match last {
-            Some(last) => *last,
-            None => match self.known.iter().take(TEXTS_KNOWN_MAX).position(is_it) {
-                Some(number) => number as u32,
-                None => {
-                    self.known.push(ByteArray::from(text));
-                    (self.known.len() - 1) as u32
-                }
-            },
-        };
-        self.rows.push(number);
-    }
-
-    /// Writes all, some at a time, and forgets them.
-    fn write(
-        &mut self,
-        writer: &mut ColumnWriterImpl<'_, ByteArrayType>,
-        levels: Option<&[i16]>,
-    ) -> Result<(), ParquetError> {
-        let mut numbers = self.rows.as_slice();
-        let rows = levels.map_or(numbers.len(), <[_]>::len);
-        for start in (0..rows).step_by(TEXTS_AT_ONCE) {
-            let end = rows.min(start + TEXTS_AT_ONCE);
-            let levels = levels.map(|levels| &levels[start..end]);
-            let count = levels
-                .map_or(end - start, |levels| levels.iter().filter(|level| **level != 0).count());
-            let (these, rest) = numbers.split_at(count);
-            numbers = rest;
-            let known = |row: &u32| self.known[*row as usize].clone();
-            for (row, (was, text)) in
-                these.iter().zip(self.written_rows.iter_mut().zip(&mut self.written))
-            {
-                if row != was {
-                    (*was, *text) = (*row, known(row));
-                }
-            }
-            let more = these.get(self.written.len()..).unwrap_or_default();
-            self.written_rows.extend_from_slice(more);
-            self.written.extend(more.iter().map(known));
-            writer.write_batch(&self.written[..count], levels, None)?;
-        }
-        self.rows.clear();
-        if self.known.len() > TEXTS_KNOWN_MAX {
-            *self = Self::default();
-        }
-        Ok(())
-    }
-}
-
 impl Pending {
-    fn new(column: &Column) -> Self {
+    fn new((column, described): (&Column, &ColumnDescPtr)) -> Self {
         let values = match column.kind {
             Kind::Whole => Values::Whole(Vec::new()),
             Kind::Real => Values::Real(Vec::new()),
-            Kind::Text => Values::Text(Texts::default()),
+            Kind::Text => Values::Text(Texts::new(described.clone())),
             Kind::Truth => Values::Truth(Vec::new()),
         };
         Self { values, levels: (!column.is_required).then(Vec::new) }
     }
 
-    fn push(&mut self, cell: &Cell<'_>) {
-        let is_there = match (&mut self.values, cell) {
-            (Values::Whole(values), Cell::Whole(value)) => {
-                values.push(*value);
-                true
-            }
-            (Values::Real(values), Cell::Real(value)) => {
-                values.push(*value);
-                true
-            }
-            (Values::Text(texts), Cell::Text(value)) => {
-                texts.push(value);
-                true
-            }
-            (Values::Truth(values), Cell::Truth(value)) => {
-                values.push(*value);
-                true
-            }
+    /// `row`: how many came before it.
+    fn push(&mut self, cell: &Cell<'_>, row: usize) {
+        match (&mut self.values, cell) {
+            (Values::Whole(values), Cell::Whole(value)) => values.push(*value),
+            (Values::Real(values), Cell::Real(value)) => values.push(*value),
+            (Values::Text(texts), Cell::Text(value)) => texts.push(value),
+            (Values::Truth(values), Cell::Truth(value)) => values.push(*value),
             (_, cell) => {
-                debug_assert_eq!(*cell, Cell::None, "a value of another kind than its column's");
-                false
+                let is_missing = matches!(cell, Cell::None);
+                debug_assert!(is_missing, "a value of another kind than its column's");
+                debug_assert!(self.levels.is_some(), "each row has a value in this column");
+                return;
             }
-        };
-        match &mut self.levels {
-            Some(levels) => levels.push(is_there.into()),
-            None => debug_assert!(is_there, "each row has a value in this column"),
+        }
+        if let Some(levels) = &mut self.levels {
+            if levels.len() < row {
+                levels.resize(row, 0);
+            }
+            levels.push(1);
         }
     }
 
+    /// `rows`: how many there are, missing ones among them.
     fn write(
         &mut self,
         group: &mut SerializedRowGroupWriter<'_, TableFile>,
+        rows: usize,
     ) -> Result<(), ParquetError> {
+        if let Some(levels) = &mut self.levels {
+            levels.resize(rows, 0);
+        }
+        self.values.write(self.levels.as_deref(), group)?;
+        if let Some(levels) = &mut self.levels {
+            levels.clear();
+        }
+        Ok(())
+    }
+}
+
+impl Values {
+    /// Writes all as the next column of a group, and forgets them.
+    fn write(
+        &mut self,
+        levels: Option<&[i16]>,
+        group: &mut SerializedRowGroupWriter<'_, TableFile>,
+    ) -> Result<(), ParquetError> {
+        if let Self::Text(texts) = self {
+            return texts.write(levels, group);
+        }
         let Some(mut column) = group.next_column()? else { return Ok(()) };
-        let levels = self.levels.as_deref();
-        match (column.untyped(), &mut self.values) {
-            (ColumnWriter::Int64ColumnWriter(writer), Values::Whole(values)) => {
+        match (column.untyped(), self) {
+            (ColumnWriter::Int64ColumnWriter(writer), Self::Whole(values)) => {
                 writer.write_batch(values, levels, None)?;
                 values.clear();
             }
-            (ColumnWriter::DoubleColumnWriter(writer), Values::Real(values)) => {
+            (ColumnWriter::DoubleColumnWriter(writer), Self::Real(values)) => {
                 writer.write_batch(values, levels, None)?;
                 values.clear();
             }
-            (ColumnWriter::ByteArrayColumnWriter(writer), Values::Text(texts)) => {
-                texts.write(writer, levels)?;
-            }
-            (ColumnWriter::BoolColumnWriter(writer), Values::Truth(values)) => {
+            (ColumnWriter::BoolColumnWriter(writer), Self::Truth(values)) => {
                 writer.write_batch(values, levels, None)?;
                 values.clear();
             }
             _ => debug_assert!(false, "the schema has the columns' kinds"),
-        }
-        if let Some(levels) = &mut self.levels {
-            levels.clear();
         }
         column.close()
     }
@@ -404,31 +338,87 @@ mod tests {
 
     use super::*;
 
+    /// Whether rows of texts, in a column that each row has and in one that not all do, are read
+    /// as they were written.
+    fn come_back(name: &str, rows: &[(String, Option<String>)]) -> bool {
+        let columns =
+            [Column::required("always", Kind::Text), Column::optional("some", Kind::Text)];
+        let name = format!("anabranch-texts-{name}-{}.parquet", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let mut table = Table::new(&columns, TableFile::create(&path).unwrap()).unwrap();
+        for (always, some) in rows {
+            let some = some.as_deref().map_or(Cell::None, Cell::Text);
+            table.push(&[Cell::Text(always), some]).unwrap();
+        }
+        table.finish().unwrap();
+        let reader = SerializedFileReader::try_from(path.as_path()).unwrap();
+        let groups = reader.metadata().row_groups();
+        assert_eq!(groups.len(), rows.len().div_ceil(ROWS));
+        let read = reader.get_row_iter(None).unwrap().map(Result::unwrap);
+        let read =
+            read.map(|row| (row.get_string(0).unwrap().clone(), row.get_string(1).ok().cloned()));
+        let is_same = read.eq(rows.iter().cloned());
+        std::fs::remove_file(&path).unwrap();
+        is_same
+    }
+
     #[test]
     fn texts_come_back_however_many_there_are_and_where_some_are_missing() {
-        for distinct in [1, 3, 10 * TEXTS_KNOWN_MAX as u64] {
-            let columns =
-                [Column::required("always", Kind::Text), Column::optional("some", Kind::Text)];
-            let name = format!("anabranch-texts-{distinct}-{}.parquet", std::process::id());
-            let path = std::env::temp_dir().join(name);
-            let mut table = Table::new(&columns, TableFile::create(&path).unwrap()).unwrap();
+        for distinct in (0..=ROWS.ilog2()).map(|bits| 1 << bits).chain([3, 33, 640]) {
             let mut rng = Rng::from_u64(distinct);
-            let rows = (0..3 * ROWS + 7).map(|_| {
+            let mut rows = Vec::new();
+            while rows.len() < 2 * ROWS + 7 {
                 let text = |rng: &mut Rng| format!("text {}", rng.range(0..distinct));
-                (text(&mut rng), rng.chance(0.7).then(|| text(&mut rng)))
-            });
-            let rows: Vec<_> = rows.collect();
-            for (always, some) in &rows {
-                let some = some.as_deref().map_or(Cell::None, Cell::Text);
-                table.push(&[Cell::Text(always), some]).unwrap();
+                let row = (text(&mut rng), rng.chance(0.7).then(|| text(&mut rng)));
+                let run_max = if rng.chance(0.1) { 40 } else { 2 };
+                rows.extend(std::iter::repeat_n(row, rng.range(1..run_max) as usize));
             }
-            table.finish().unwrap();
-            let reader = SerializedFileReader::try_from(path.as_path()).unwrap();
-            let read = reader.get_row_iter(None).unwrap().map(Result::unwrap);
-            let read = read
-                .map(|row| (row.get_string(0).unwrap().clone(), row.get_string(1).ok().cloned()));
-            assert!(read.eq(rows), "{distinct} texts");
-            std::fs::remove_file(&path).unwrap();
+            assert!(come_back(&distinct.to_string(), &rows), "{distinct} texts");
         }
+    }
+
+    #[test]
+    fn texts_come_back_in_runs_and_by_turns_and_where_all_are_missing_or_different() {
+        let texts = |text: &dyn Fn(usize) -> (String, Option<String>), count| {
+            (0..count).map(text).collect::<Vec<_>>()
+        };
+        let name = |number: usize| ["", "a", "a longer one"][number % 3];
+        let name = |number: usize| name(number).to_owned();
+        let many = 2 * ROWS + 5;
+        for (what, rows) in [
+            ("none", texts(&|_| (String::new(), None), many)),
+            ("turns", texts(&|row| (name(row), (row % 2 == 0).then(|| name(row / 2))), many)),
+            ("runs", texts(&|row| (name(row / 999), Some(name(row / 77))), many)),
+            ("gaps", texts(&|row| (name(row / 8), (row / 9 % 2 == 1).then(|| name(0))), many)),
+            ("late", texts(&|row| (name(0), (row == many - 1).then(|| name(1))), many)),
+            ("early", texts(&|row| (name(0), (row == 0).then(|| name(1))), many)),
+            ("different", texts(&|row| (row.to_string(), Some((row / 2).to_string())), many)),
+            ("after few", texts(&|row| (row.saturating_sub(ROWS - 32).to_string(), None), many)),
+            ("group", texts(&|row| (name(row), None), ROWS)),
+            ("one", texts(&|_| (name(1), Some(String::new())), 1)),
+            ("empty", Vec::new()),
+        ] {
+            assert!(come_back(what, &rows), "{what}");
+        }
+    }
+
+    #[test]
+    fn a_text_at_the_place_of_another_is_told_from_it() {
+        // As a caller may write each into the same memory.
+        let mut text = String::from("text 0");
+        let columns = [Column::required("text", Kind::Text)];
+        let name = format!("anabranch-texts-place-{}.parquet", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let mut table = Table::new(&columns, TableFile::create(&path).unwrap()).unwrap();
+        for number in 0..10 {
+            text.replace_range(5.., &number.to_string());
+            table.push(&[Cell::Text(&text)]).unwrap();
+        }
+        table.finish().unwrap();
+        let reader = SerializedFileReader::try_from(path.as_path()).unwrap();
+        let read = reader.get_row_iter(None).unwrap().map(Result::unwrap);
+        let read = read.map(|row| row.get_string(0).unwrap().clone());
+        assert!(read.eq((0..10).map(|number| format!("text {number}"))));
+        std::fs::remove_file(&path).unwrap();
     }
 }
