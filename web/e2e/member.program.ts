@@ -21,6 +21,8 @@ const PATHS = '&path=127.0.0.1,127.0.0.2';
 /** Pages that encode and decode pictures leave little of a busy machine for more. */
 const LONG_MS = 150_000;
 const OTHER_PATHS = '&path=127.0.0.3,127.0.0.4';
+/** Two seconds of VP9 and Opus. */
+const FILM = new URL('../../crates/media/tests/fixtures/vp9_opus.webm', import.meta.url).pathname;
 
 describe('anabranch call in a room', () => {
   let browser: TestBrowser;
@@ -122,6 +124,29 @@ describe('anabranch call in a room', () => {
     },
     LONG_MS,
   );
+
+  it('is a member without a page, which is seen and heard, and records', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'anabranch-hall-'));
+    const media = ['--camera', FILM, '--microphone', FILM, '--record', folder];
+    const hall = new Program('call', '--no-page', '--name', 'Hall', ...media, link);
+    await hall.line(/^In the room "Room"; nobody else is there yet\.$/m);
+    await bob.enter('Bob');
+    await hall.line(/^Bob came\.$/m);
+    await bob.sees(1);
+    await bob.until(async () => (await bob.heard()).peak > 0.05);
+    await bob.write('Hello hall');
+    await hall.line(/^Bob: Hello hall$/m);
+    expect(await hall.interrupt()).toBe(0);
+    await bob.untilText('notices', 'Hall left.');
+    const played = await readFile(join(folder, '2-Bob', 'played.csv'), 'utf8');
+    expect(played.split('\n').filter((line) => line.startsWith('picture,')).length).toBeGreaterThan(
+      9,
+    );
+    expect(played.split('\n').filter((line) => line.startsWith('voice,')).length).toBeGreaterThan(
+      49,
+    );
+    expect(bob.complaints).toEqual([]);
+  });
 
   it('goes on where the program was held up, and lets a page in again', async () => {
     const alice = await open(await agent.url());

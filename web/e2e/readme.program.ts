@@ -72,6 +72,9 @@ const CALL_WITH_FILES =
 
 const MEET = 'anabranch meet';
 const CALL_ROOM = "anabranch call 'anabranch://meet.example:9000?key=KEY&room=staff&token=TOKEN'";
+const CALL_ROOM_WITH_FILES =
+  'anabranch call --no-page --name Hall --camera me.webm --microphone me.webm --record out ' +
+  "'anabranch://meet.example:9000?key=KEY&room=staff&token=TOKEN'";
 const MEET_ROOMS = 'anabranch meet rooms.toml --https :8443';
 
 /** What ends by itself, and in order. */
@@ -181,7 +184,7 @@ const SHOWN = [
   ...['anabranch serve', CHANNELS, 'anabranch serve channels.toml --http 0.0.0.0:8080'],
   'anabranch watch anabranch://host:9000',
   ...[CALL, CALL_BACK, CALL_WITH_FILES],
-  ...[MEET, CALL_ROOM, MEET_ROOMS],
+  ...[MEET, CALL_ROOM, CALL_ROOM_WITH_FILES, MEET_ROOMS],
 ];
 
 describe('the README', () => {
@@ -373,6 +376,7 @@ describe('the README', () => {
   it('opens rooms, by HTTPS too, where people see each other, one by the program', async () => {
     const people = await openBrowser({ ignoreHTTPSErrors: true }, FAKE);
     writeFileSync(join(folder, 'rooms.toml'), "[[room]]\nname = 'staff'\n");
+    copyFileSync(FILM, join(folder, 'me.webm'));
     for (const [command, ...changes] of [
       [MEET] as const,
       [MEET_ROOMS, [':8443', '127.0.0.1:0']] as const,
@@ -388,6 +392,9 @@ describe('the README', () => {
       await alice.enter('Alice');
       await bob.enter('Bob');
       await bob.sees(1);
+      const hall = run(CALL_ROOM_WITH_FILES, [written, by]);
+      await bob.sees(3);
+      expect(await hall.interrupt()).toBe(0);
       expect([...alice.complaints, ...bob.complaints]).toEqual([]);
     }
     await people.close();

@@ -228,17 +228,19 @@ impl Participant {
 
     fn on_words(&mut self, words: FromRoom) {
         match words {
-            FromRoom::Welcome { room, resume, members, listeners, .. } => {
+            FromRoom::Welcome { room, resume, mut members, listeners, .. } => {
                 (self.is_inside, self.resume) = (true, Some(resume));
                 self.say_media();
                 self.others.keep(&members);
+                members.retain(|member| self.others.insert(member));
                 self.tell(ParticipantEvent::Entered { title: room.title, members });
                 self.tell(ParticipantEvent::Listeners(listeners.text));
             }
             FromRoom::Joined { member } => {
-                self.others.insert(&member);
-                self.tell(ParticipantEvent::Joined { name: member.name.clone() });
-                self.tell(ParticipantEvent::Member(member));
+                if self.others.insert(&member) {
+                    self.tell(ParticipantEvent::Joined { name: member.name.clone() });
+                    self.tell(ParticipantEvent::Member(member));
+                }
             }
             FromRoom::Left { member, text } => {
                 self.others.remove(member);

@@ -6,6 +6,7 @@ use anabranch_call::{Device, Media, Playback, Playout};
 use anabranch_media::Piece;
 use anabranch_sansio::{Time, Wakeup};
 
+use crate::MEMBERS_MAX;
 use crate::protocol::{MemberEntry, MemberNumber, member_of};
 
 /// Who else is in the room.
@@ -23,12 +24,16 @@ impl Others {
     /// These are there, and nobody else: who was before goes on as before.
     pub(super) fn keep(&mut self, members: &[MemberEntry]) {
         self.0.retain(|number, _| members.iter().any(|member| member.number == *number));
-        members.iter().for_each(|member| self.insert(member));
     }
 
-    pub(super) fn insert(&mut self, member: &MemberEntry) {
+    /// A member is there; false if that makes more than a room has.
+    pub(super) fn insert(&mut self, member: &MemberEntry) -> bool {
+        if self.0.len() >= MEMBERS_MAX && !self.0.contains_key(&member.number) {
+            return false;
+        }
         let new = || Other { entry: member.clone(), playout: Playout::new() };
         self.0.entry(member.number).or_insert_with(new).entry.clone_from(member);
+        true
     }
 
     pub(super) fn remove(&mut self, member: MemberNumber) {

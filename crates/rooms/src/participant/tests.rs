@@ -7,6 +7,7 @@ use anabranch_media::piece::Header;
 use anabranch_sansio::Rng;
 
 use super::*;
+use crate::MEMBERS_MAX;
 use crate::protocol::{Kind, Listeners, Role, RoomEntry, TextLine, forwarded};
 
 const START: Time = Time::ZERO;
@@ -289,6 +290,24 @@ fn whoever_comes_goes_or_writes_is_reported() {
         ParticipantEvent::Bye { reason: Reason::Removed, text: "Go.".to_owned() }
     );
     assert!(!participant.is_inside());
+}
+
+#[test]
+fn a_room_has_no_more_members_than_rooms_have() {
+    let crowd = |numbers: std::ops::Range<u16>| -> Vec<MemberEntry> {
+        numbers.map(|number| member(number, Media::default())).collect()
+    };
+    let mut participant = inside();
+    for member in crowd(2..500) {
+        says(&mut participant, at(1), &FromRoom::Joined { member });
+    }
+    let joined = std::iter::from_fn(|| participant.poll_event())
+        .filter(|event| matches!(event, ParticipantEvent::Joined { .. }));
+    assert_eq!(joined.count(), MEMBERS_MAX - 1);
+    says(&mut participant, at(2), &welcome(crowd(100..500)));
+    let entered = participant.poll_event();
+    let Some(ParticipantEvent::Entered { members, .. }) = entered else { panic!("{entered:?}") };
+    assert_eq!(members, crowd(100..100 + MEMBERS_MAX as u16));
 }
 
 #[test]
