@@ -103,10 +103,14 @@ describe('anabranch call in a room', () => {
       await alice.hears();
       await carol.sees(1);
       await carol.hears();
+      await alice.write('For you alone');
+      await carol.untilText('texts', 'For you alone');
+      await fetches(carol, 1, await offers(alice, 200_000));
       await alice.page.bringToFront();
       expect(await violations(alice.page)).toEqual([]);
 
       await bob.enter('Bob');
+      expect(await bob.get('texts').textContent()).not.toContain('For you alone');
       for (const view of [alice, carol]) {
         await view.untilText('listeners', 'Who runs this room could listen.');
       }
@@ -176,26 +180,8 @@ describe('anabranch call in a room', () => {
       const alice = await open(await agent.url());
       await alice.enter('Alice');
       await bob.enter('Bob');
-      const sent = [randomBytes(20_000_000), randomBytes(20_000_000)];
-      for (const [at, view] of [alice, bob].entries()) {
-        const [name, mimeType] = [`film-${at}.mp4`, 'video/mp4'];
-        const buffer = sent[at] ?? Buffer.alloc(0);
-        await view
-          .get('choose-files')
-          .setInputFiles([{ name, mimeType, buffer }], { timeout: LONG_MS });
-      }
-      await Promise.all(
-        [bob, alice].map(async (view, at) => {
-          const file = view.get(`file-${at + 1}`);
-          await file.waitFor();
-          const [download] = await Promise.all([
-            view.page.waitForEvent('download', { timeout: LONG_MS }),
-            file.getByTestId('get').click(),
-          ]);
-          const read = await readFile(await download.path());
-          expect(Buffer.compare(read, sent[at] ?? Buffer.alloc(0))).toBe(0);
-        }),
-      );
+      const sent = [await offers(alice, 20_000_000), await offers(bob, 20_000_000)];
+      await Promise.all([bob, alice].map((view, at) => fetches(view, at + 1, sent[at])));
       await bob.hears();
       await alice.sees(2);
       expect([...alice.complaints, ...bob.complaints]).toEqual([]);
@@ -238,6 +224,29 @@ describe('anabranch call in a room', () => {
     expect(await nowhere.interrupt()).toBe(0);
   });
 });
+
+/** Offers a file of so many bytes, which it returns. */
+async function offers(view: RoomPage, bytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  const file = { name: 'film.mp4', mimeType: 'video/mp4', buffer: randomBytes(bytes) };
+  await view.get('choose-files').setInputFiles([file], { timeout: LONG_MS });
+  return new Uint8Array(file.buffer);
+}
+
+/** Fetches a file of this number, which is to be like what was offered. */
+async function fetches(
+  view: RoomPage,
+  number: number,
+  offered: Uint8Array<ArrayBuffer> | undefined,
+) {
+  const file = view.get(`file-${number}`);
+  await file.waitFor();
+  const [download] = await Promise.all([
+    view.page.waitForEvent('download', { timeout: LONG_MS }),
+    file.getByTestId('get').click(),
+  ]);
+  const read = await readFile(await download.path());
+  expect(read.equals(offered ?? new Uint8Array())).toBe(true);
+}
 
 /** A key that nobody here has. */
 function keyOfAnother(): string {

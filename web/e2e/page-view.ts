@@ -2,7 +2,7 @@
 
 import type { Locator, Page } from 'playwright-core';
 
-const PATIENCE_MS = 15_000;
+const PATIENCE_MS = 30_000;
 
 export class PageView {
   readonly page: Page;

@@ -12,6 +12,7 @@
 //! always goes.
 
 mod agent;
+mod allowance;
 mod association;
 mod forwarding;
 mod lacking;

@@ -16,18 +16,17 @@ use anabranch_sansio::{
 };
 use anabranch_session::treatment::MediaClass;
 use anabranch_transport::{
-    ConnectError, Connection, ConnectionId, ConnectionStats, Encryption, Event, Incoming, Level,
-    Outgoing, PathEvent, PathPreference, PathState, RateSignal, SctpConfig, SctpTransport,
-    Transport,
+    ConnectError, Connection, ConnectionId, ConnectionStats, Encryption, Event, Incoming,
+    PathEvent, PathState, RateSignal, SctpConfig, SctpTransport, Transport,
 };
-use bytes::Bytes;
 
 use super::Said;
+use super::private::{FromPeer, Private};
 use super::voices::Voices;
 use crate::association::{DIRECT_PORT, of_pair};
 use crate::forwarding::{Forwarding, media_queued, set_priorities};
 use crate::protocol::{
-    Forwarded, FromMember, Introduction, MemberNumber, PPID_BINARY, PPID_TEXT, forwarded,
+    FILES_STREAM, Forwarded, FromMember, Introduction, MemberNumber, PPID_BINARY, forwarded,
 };
 
 /// Paths of the association of two agents.
@@ -107,7 +106,7 @@ pub(super) struct Direct {
     pub(super) forwarding: Forwarding,
     pub(super) rate: EncoderRate,
     pub(super) paths: Paths,
-    outbox: VecDeque<(Bytes, PathPreference)>,
+    pub(super) private: Private,
     ticks: u32,
     news: VecDeque<News>,
 }
@@ -143,7 +142,7 @@ impl Direct {
             forwarding: Forwarding::new(),
             rate: EncoderRate::new(Rate::ZERO),
             paths,
-            outbox: VecDeque::new(),
+            private: Private::new(now),
             ticks: 0,
             news: VecDeque::new(),
         })
@@ -237,42 +236,50 @@ impl Direct {
         }
     }
 
-    /// Says how a path is to be used, over the path itself.
-    pub(super) fn say(&mut self, message: &FromMember, path: PathPreference) {
-        if self.outbox.len() < PATHS_MAX {
-            self.outbox.push_back((message.encode(), path));
-        }
+    /// The member at the other end.
+    pub(super) const fn member(&self) -> MemberNumber {
+        self.member
     }
 
-    /// The next piece of the other agent's media, numbered as the room would.
-    pub(super) fn receive(&mut self, now: Time, voices: &mut Voices) -> Option<Said> {
+    /// The next thing that the other agent says, media numbered as the room would.
+    pub(super) fn receive(&mut self, now: Time, voices: &mut Voices) -> Option<FromPeer> {
         loop {
             let message = self.connection_mut()?.receive()?;
-            if message.payload_id != PPID_BINARY {
-                self.on_text(now, &message);
-                continue;
+            let said = if message.payload_id != PPID_BINARY {
+                self.on_text(now, &message)
+            } else if message.stream.0 == FILES_STREAM {
+                self.private.on_file(self.member, &message.payload).map(FromPeer::Said)
+            } else {
+                self.on_media(now, message, voices).map(FromPeer::Said)
+            };
+            if said.is_some() {
+                return said;
             }
-            let completed_at = message.completed_at.min(now);
-            let Ok(piece) = forwarded(self.member, message.payload) else { continue };
-            if piece.class.stream() != message.stream {
-                continue;
-            }
-            if piece.class == MediaClass::Audio {
-                voices.note(completed_at, &piece.bytes);
-            }
-            return Some(Said { stream: message.stream.0, is_text: false, payload: piece.bytes });
         }
     }
 
-    fn on_text(&mut self, now: Time, message: &Incoming) {
-        let Ok(FromMember::Path { r#use, local, remote }) = FromMember::decode(&message.payload)
-        else {
-            return;
-        };
-        let (addresses, over) = ((local.as_str(), remote.as_str()), message.path);
-        if let Some((connection, paths)) = self.with_paths() {
-            paths.on_peer_use(now, r#use, (addresses, over), connection);
+    fn on_media(&self, now: Time, message: Incoming, voices: &mut Voices) -> Option<Said> {
+        let Incoming { stream, completed_at, payload, .. } = message;
+        let piece = forwarded(self.member, payload).ok()?;
+        if piece.class.stream() != stream {
+            return None;
         }
+        if piece.class == MediaClass::Audio {
+            voices.note(completed_at.min(now), &piece.bytes);
+        }
+        Some(Said { stream: stream.0, is_text: false, payload: piece.bytes })
+    }
+
+    fn on_text(&mut self, now: Time, message: &Incoming) -> Option<FromPeer> {
+        let words = FromMember::decode(&message.payload).ok()?;
+        if let FromMember::Path { r#use, local, remote } = words {
+            let (addresses, over) = ((local.as_str(), remote.as_str()), message.path);
+            let (connection, paths) = self.with_paths()?;
+            paths.on_peer_use(now, r#use, (addresses, over), connection);
+            return None;
+        }
+        let FromMember::Text { text } = words else { return None };
+        self.private.on_words(now, text)
     }
 
     /// There is one more way to the room, and from its near end perhaps to the other agent.
@@ -395,16 +402,8 @@ impl Direct {
 
     fn flush(&mut self, now: Time) {
         let Some(id) = self.id else { return };
-        let Some(connection) = self.transport.connection_mut(id) else { return };
-        while let Some((payload, path)) = self.outbox.pop_front() {
-            let control = MediaClass::Control.stream();
-            let message = Outgoing {
-                level: Level::Urgent,
-                path,
-                ..Outgoing::new(control, PPID_TEXT, payload)
-            };
-            // Without room for a sentence the path is spared by this end alone.
-            let _sent = connection.send(now, message);
+        if let Some(connection) = self.transport.connection_mut(id) {
+            self.private.flush(now, connection);
         }
     }
 

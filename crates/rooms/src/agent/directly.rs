@@ -8,8 +8,9 @@ use anabranch_sansio::{FourTuple, Time};
 use anabranch_transport::{PathPreference, PathReport};
 
 use super::direct::{Direct, News, Setup};
+use super::private::{Addressed, FromPeer};
 use super::visit::ForAgent;
-use super::{Agent, AgentEvent};
+use super::{Agent, AgentEvent, Said};
 use crate::protocol::{Forwarded, FromMember, Introduction, Listeners};
 
 impl Agent {
@@ -104,6 +105,46 @@ impl Agent {
         }
     }
 
+    /// Takes what the page says, where it is for the other one of two alone. Returns what is for the
+    /// room.
+    pub(super) fn say_directly(&mut self, now: Time, said: Said) -> Option<Said> {
+        let Some(direct) = self.direct.as_mut().filter(|direct| direct.is_open()) else {
+            return Some(said);
+        };
+        match direct.private.push(now, said) {
+            Addressed::Room(said) => Some(said),
+            Addressed::File => None,
+            Addressed::Words(text) => {
+                if let Some(visit) = &mut self.visit {
+                    visit.tell_words(now, None, text);
+                    self.is_readable = true;
+                }
+                None
+            }
+        }
+    }
+
+    /// The next thing that the other one says to the page.
+    pub(super) fn receive_directly(&mut self, now: Time) -> Option<Said> {
+        let direct = self.direct.as_mut()?;
+        match direct.receive(now, &mut self.voices)? {
+            FromPeer::Said(said) => Some(said),
+            FromPeer::Words(text) => {
+                let (member, visit) = (direct.member(), self.visit.as_mut()?);
+                visit.tell_words(now, Some(member), text);
+                visit.take_own_words()
+            }
+        }
+    }
+
+    /// The association was lost, and perhaps what was written last with it.
+    fn on_words_lost(&mut self, now: Time) {
+        if self.direct.as_ref().is_some_and(|direct| direct.private.may_lack_words(now)) {
+            let text = "What you wrote last may not have arrived: write it again.";
+            self.log_use(now, text);
+        }
+    }
+
     /// Takes what happened between the two.
     pub(super) fn turn_direct(&mut self, now: Time) {
         let Some(direct) = &mut self.direct else { return };
@@ -114,6 +155,7 @@ impl Agent {
                 News::Readable => self.is_readable = true,
                 News::Log(line) => self.tell(AgentEvent::Log(line)),
                 News::Lost => {
+                    self.on_words_lost(now);
                     if let Some(visit) = &mut self.visit {
                         visit.forwarding.break_off();
                         visit.want_key();
@@ -135,9 +177,9 @@ impl Agent {
         visit.want_key();
         if let Some(code) = &direct.code {
             let text = format!(
-                "Nobody else can listen, if the other one reads this here, too: {code}. Voice and \
-                 pictures are encrypted from your machine to the other one; texts and files pass \
-                 the room."
+                "Nobody else can listen, if the other one reads this here, too: {code}. Voice, \
+                 pictures, texts and files are encrypted from your machine to the other one; the \
+                 room knows who is there, and what files are called."
             );
             visit.tell_listeners(Some(Listeners { is: "nobody".to_owned(), text }));
         }
@@ -168,7 +210,7 @@ impl Agent {
             PathUse::Use | PathUse::Spare => PathPreference::Prefer(path.id),
             PathUse::Never => PathPreference::Any,
         };
-        direct.say(&FromMember::Path { r#use: wanted, local, remote }, over);
+        direct.private.say(&FromMember::Path { r#use: wanted, local, remote }, over);
         let stats = direct.stats().unwrap_or_default();
         let mut beside = stats.paths.iter().filter(|other| other.tuple.local == path.tuple.local);
         let is_in_use = beside.any(|other| direct.paths.note(other.id).ours == PathUse::Use);

@@ -7,6 +7,8 @@
 
 mod direct;
 mod directly;
+mod private;
+mod roster;
 mod visit;
 mod voices;
 
@@ -159,8 +161,9 @@ impl Agent {
 
     /// Takes what the page says. Without a visit it goes nowhere.
     pub fn push(&mut self, now: Time, said: Said) {
+        let said = self.say_directly(now, said);
         let Some(visit) = &mut self.visit else { return };
-        if let Some(piece) = visit.push(said) {
+        if let Some(piece) = said.and_then(|said| visit.push(said)) {
             self.forward(now, piece);
         }
         self.turn(now);
@@ -175,7 +178,7 @@ impl Agent {
             }
             let connection = self.transport.connection_mut(visit.id)?;
             let Some(message) = connection.receive() else {
-                return self.direct.as_mut()?.receive(now, &mut self.voices);
+                return self.receive_directly(now);
             };
             let said = visit.on_message(now, message, &mut self.voices);
             if let Some(words) = visit.take_for_agent() {

@@ -12,6 +12,7 @@ use anabranch_transport::{
 use bytes::Bytes;
 
 use super::Said;
+use super::roster::Roster;
 use super::voices::Voices;
 use crate::forwarding::{Forwarding, media_queued, set_priorities};
 use crate::protocol::{
@@ -59,6 +60,7 @@ pub(super) struct Visit {
     own_words: VecDeque<Said>,
     /// What the room said that the agent has to act on.
     for_agent: Option<ForAgent>,
+    roster: Roster,
     /// Who could listen, as far as the room is concerned.
     listeners: Option<Listeners>,
     /// What goes to the only other member and not to the room makes no more than that.
@@ -82,6 +84,7 @@ impl Visit {
             encode: None,
             own_words: VecDeque::new(),
             for_agent: None,
+            roster: Roster::new(),
             listeners: None,
             direct_rate: None,
             next_tick: now + TICK,
@@ -109,7 +112,10 @@ impl Visit {
             FILES_STREAM if self.files.len() < ASKS_MAX => self.files.push_back(said.payload),
             // It may be asked for again.
             FILES_STREAM => {}
-            _ if said.is_text => self.say(said.payload, None),
+            _ if said.is_text => {
+                self.roster.on_page(&said.payload);
+                self.say(said.payload, None);
+            }
             _ => return forwarded(OURSELVES, said.payload).ok(),
         }
         None
@@ -144,7 +150,7 @@ impl Visit {
     ) -> Option<Said> {
         let Incoming { stream, payload_id, payload, completed_at, .. } = message;
         let is_text = payload_id != PPID_BINARY;
-        let payload = if is_text { self.on_text(payload)? } else { payload };
+        let payload = if is_text { self.on_text(now, payload)? } else { payload };
         if !is_text && stream == MediaClass::Audio.stream() {
             voices.note(completed_at.min(now), &payload);
         }
@@ -152,8 +158,12 @@ impl Visit {
     }
 
     /// The room knows what the others' networks take, and we know what ours do.
-    fn on_text(&mut self, payload: Bytes) -> Option<Bytes> {
-        match FromRoom::decode(&payload) {
+    fn on_text(&mut self, now: Time, payload: Bytes) -> Option<Bytes> {
+        let words = FromRoom::decode(&payload);
+        if let Ok(words) = &words {
+            self.roster.on_room(now, words);
+        }
+        match words {
             Ok(FromRoom::Encode { video_bps, voice_bps, why }) => {
                 self.encode = Some((video_bps, voice_bps, why));
                 return self.encode_message().or(Some(payload));
@@ -206,6 +216,12 @@ impl Visit {
     /// A key picture is needed: what the page makes goes elsewhere from there on.
     pub(super) fn want_key(&mut self) {
         self.tell_page(FromRoom::WantKey.encode());
+    }
+
+    /// What a member, or with `None` the page itself, writes to the other one of two alone.
+    pub(super) fn tell_words(&mut self, now: Time, member: Option<MemberNumber>, text: String) {
+        let line = self.roster.line(now, member, text);
+        self.tell_page(FromRoom::Text(line).encode());
     }
 
     /// Who could listen from now on: with `None`, who the room says.

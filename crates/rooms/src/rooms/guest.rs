@@ -12,6 +12,7 @@ use bytes::Bytes;
 
 use super::RoomId;
 use super::file_queue::FileQueue;
+use crate::allowance::{Allowance, REQUEST_EVERY, REQUESTS_BURST};
 use crate::forwarding::{Forwarding, media_queued, set_priorities};
 use crate::protocol::{Forwarded, FromRoom, MemberNumber, PPID_TEXT, Role};
 
@@ -20,10 +21,6 @@ const OUTBOX_MAX: usize = 256;
 
 /// Pieces that wait to be handed over, which happens at once.
 const PIECES_MAX: usize = 1_024;
-
-/// Requests that a guest may make at once, and in a second.
-const REQUESTS_BURST: u32 = 50;
-const REQUEST_EVERY: Duration = Duration::from_millis(50);
 
 /// Frames of voice that a guest may send at once, and in a second: it makes 50.
 const VOICE_BURST: u32 = 100;
@@ -74,31 +71,6 @@ pub(super) struct PathWish {
     pub(super) remote: String,
     /// The path that its words came over.
     pub(super) over: PathId,
-}
-
-/// What a guest may do at once, and how often.
-#[derive(Debug)]
-struct Allowance {
-    /// When it was last whole.
-    paid: Time,
-    every: Duration,
-    burst: u32,
-}
-
-impl Allowance {
-    const fn new(now: Time, every: Duration, burst: u32) -> Self {
-        Self { paid: now, every, burst }
-    }
-
-    /// Counts one; false if there were too many.
-    fn take(&mut self, now: Time) -> bool {
-        let paid = self.paid.max(now) + self.every;
-        let is_within = paid <= now + self.every * self.burst;
-        if is_within {
-            self.paid = paid;
-        }
-        is_within
-    }
 }
 
 /// How far a guest is.

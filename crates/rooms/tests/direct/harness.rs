@@ -10,7 +10,9 @@ use anabranch_netsim::{
     Duplex, DuplexConfig, ElementId, HostId, LinkConfig, Mapping, Nat, NatConfig, Simulation,
     machine_of_several,
 };
-use anabranch_rooms::protocol::{Enter, FromMember, FromRoom, MemberNumber, PROTOCOL_VERSION};
+use anabranch_rooms::protocol::{
+    Enter, FILES_STREAM, FileMessage, FromMember, FromRoom, MemberNumber, PROTOCOL_VERSION,
+};
 use anabranch_rooms::{
     Agent, AgentConfig, AgentEvent, AgentStats, PeerKeys, RoomLabel, RoomsConfig, Said, Server,
     ServerConfig, Tokens,
@@ -277,7 +279,7 @@ impl World {
         panic!("{name} is not in");
     }
 
-    fn number(&self, at: usize) -> Option<MemberNumber> {
+    pub(crate) fn number(&self, at: usize) -> Option<MemberNumber> {
         self.texts(at).find_map(|(_, text)| {
             let FromRoom::Welcome { you, .. } = text else { return None };
             Some(you)
@@ -287,6 +289,17 @@ impl World {
     pub(crate) fn say(&mut self, at: usize, message: &FromMember) {
         let payload = message.encode();
         self.agent(at, |agent, now| agent.push(now, Said { stream: 0, is_text: true, payload }));
+    }
+
+    pub(crate) fn say_of_files(&mut self, at: usize, message: &FileMessage) {
+        let (stream, payload) = (FILES_STREAM, message.encode());
+        self.agent(at, |agent, now| agent.push(now, Said { stream, is_text: false, payload }));
+    }
+
+    /// What a page has got of files.
+    pub(crate) fn files(&self, at: usize) -> Vec<FileMessage> {
+        let said = self.said[at].iter().filter(|(_, said)| said.stream == FILES_STREAM);
+        said.filter_map(|(_, said)| FileMessage::decode(&said.payload).ok()).collect()
     }
 
     /// Puts a datagram into the network, whoever it seems to come from.

@@ -5,4 +5,5 @@ mod camera;
 mod harness;
 mod hostile;
 mod keys;
+mod private;
 mod talking;
