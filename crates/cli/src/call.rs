@@ -38,7 +38,7 @@ pub(crate) struct Call {
     /// allow, ca, certificate, certificate_key, passphrase, encryption, room, token.
     #[arg(default_value = LISTEN, hide_default_value = true)]
     url: CallUrl,
-    /// What the other end calls you.
+    /// What the others call you.
     #[arg(long)]
     name: Option<String>,
     /// Pictures of a file, in a loop, or of command:PROGRAM, which writes a transport stream, in
@@ -51,7 +51,7 @@ pub(crate) struct Call {
     /// Writes what is heard and seen into this folder.
     #[arg(long, value_name = "FOLDER")]
     record: Option<PathBuf>,
-    /// Serves no page.
+    /// Serves no page; in a room the program itself is the member then, and needs --name.
     #[arg(long)]
     no_page: bool,
     /// Serves the page at this port.

@@ -2,8 +2,8 @@
 //!
 //! It is a row of parts, each of a header and numbers. The header is a LEB128 number whose lowest
 //! bit says what follows: 0, one number in whole bytes that comes as often as the other bits say;
-//! 1, as many groups of eight numbers as the other bits say, packed from the lowest bit on.
-//! <https://parquet.apache.org/docs/file-format/data-pages/encodings/#RLE>
+//! 1, as many groups of eight numbers as the other bits say, packed from the lowest bit on (Apache
+//! Parquet's encodings, "Run Length Encoding / Bit-Packing Hybrid").
 
 /// Numbers that are packed together.
 const GROUP: usize = 8;

@@ -105,7 +105,7 @@ impl Agent {
         }
     }
 
-    /// Takes what the page says, where it is for the other one of two alone. Returns what is for the
+    /// Takes what the page says, if it is for the other one of two alone; returns what is for the
     /// room.
     pub(super) fn say_directly(&mut self, now: Time, said: Said) -> Option<Said> {
         let Some(direct) = self.direct.as_mut().filter(|direct| direct.is_open()) else {

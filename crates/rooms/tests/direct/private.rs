@@ -24,9 +24,13 @@ fn write(world: &mut World, at: usize, text: &str) {
 
 /// What a page has got to read, and of whom.
 fn read(world: &World, at: usize) -> Vec<(String, String)> {
-    let lines = world.texts(at).filter_map(|(_, words)| match words {
-        FromRoom::Text(TextLine { name, text, .. }) => Some((name, text)),
-        _ => None,
+    lines(world, at).into_iter().map(|line| (line.name, line.text)).collect()
+}
+
+fn lines(world: &World, at: usize) -> Vec<TextLine> {
+    let lines = world.texts(at).filter_map(|(_, words)| {
+        let FromRoom::Text(line) = words else { return None };
+        Some(line)
     });
     lines.collect()
 }
@@ -44,15 +48,15 @@ fn what_two_write_to_each_other_alone_the_room_does_not_know() {
     assert_eq!([0, 1].map(|at| read(&world, at)), [expected.to_vec(), expected.to_vec()]);
     world.enter(2, "Carol");
     world.run_for(SECOND);
-    let known = world.texts(2).find_map(|(_, words)| match words {
-        FromRoom::Welcome { texts, .. } => Some(texts),
-        _ => None,
+    let known = world.texts(2).find_map(|(_, words)| {
+        let FromRoom::Welcome { texts, .. } = words else { return None };
+        Some(texts)
     });
     assert_eq!(known, Some(Vec::new()));
     write(&mut world, 1, "Hello Carol");
-    let more = line("Bob", "Hello Carol");
-    assert_eq!(read(&world, 2), [more.clone()]);
-    assert_eq!(read(&world, 0), [&expected[..], &[more]].concat());
+    let more = [line("Bob", "Hello Carol")];
+    assert_eq!(read(&world, 2), more);
+    assert_eq!(read(&world, 0), [&expected[..], &more].concat());
 }
 
 #[test]
@@ -61,11 +65,8 @@ fn lines_have_the_times_of_the_rooms_clock() {
     let now = Duration::from_micros(world.now().as_micros());
     write(&mut world, 0, "Now");
     for at in [0, 1] {
-        let times = world.texts(at).filter_map(|(_, words)| match words {
-            FromRoom::Text(TextLine { at_us, .. }) => Some(Duration::from_micros(at_us)),
-            _ => None,
-        });
-        let [time] = times.collect::<Vec<_>>()[..] else { panic!("one line") };
+        let [TextLine { at_us, .. }] = lines(&world, at)[..] else { panic!("one line") };
+        let time = Duration::from_micros(at_us);
         assert!(time.abs_diff(now) < Duration::from_millis(200), "{time:?}, not {now:?}");
     }
 }
