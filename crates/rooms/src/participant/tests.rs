@@ -132,9 +132,9 @@ fn the_room_learns_what_it_sends_from_now_on_and_after_how_much_voice() {
     participant.set_media(|media| media.microphone = Device::Muted);
     participant.push_voice(START, Bytes::from_static(b"voice"));
     let said = words(&mut participant);
-    let frames = said.iter().map(|words| match words {
-        FromMember::Media { voice_frames, .. } => *voice_frames,
-        other => panic!("{other:?}"),
+    let frames = said.iter().map(|words| {
+        let FromMember::Media { voice_frames, .. } = words else { panic!("{words:?}") };
+        *voice_frames
     });
     assert_eq!(frames.collect::<Vec<_>>(), [0, 1]);
 }
