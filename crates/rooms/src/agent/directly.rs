@@ -113,7 +113,7 @@ impl Agent {
         };
         match direct.private.push(now, said) {
             Addressed::Room(said) => Some(said),
-            Addressed::File => None,
+            Addressed::Taken => None,
             Addressed::Words(text) => {
                 if let Some(visit) = &mut self.visit {
                     visit.tell_words(now, None, text);
@@ -210,7 +210,8 @@ impl Agent {
             PathUse::Use | PathUse::Spare => PathPreference::Prefer(path.id),
             PathUse::Never => PathPreference::Any,
         };
-        direct.private.say(&FromMember::Path { r#use: wanted, local, remote }, over);
+        // Without room for it the path is spared by this end alone.
+        let _said = direct.private.say(&FromMember::Path { r#use: wanted, local, remote }, over);
         let stats = direct.stats().unwrap_or_default();
         let mut beside = stats.paths.iter().filter(|other| other.tuple.local == path.tuple.local);
         let is_in_use = beside.any(|other| direct.paths.note(other.id).ours == PathUse::Use);

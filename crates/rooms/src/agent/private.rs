@@ -39,8 +39,8 @@ pub(super) enum Addressed {
     Room(Said),
     /// For the other one alone: words, which whoever wrote them sees, too.
     Words(String),
-    /// For the other one alone: something about a file.
-    File,
+    /// For the other one alone: something about a file, or words for which there is no room.
+    Taken,
 }
 
 /// What the other one says.
@@ -77,18 +77,21 @@ impl Private {
         match said.is_text.then(|| FromMember::decode(&said.payload)) {
             Some(Ok(FromMember::Text { text })) if !text.is_empty() => {
                 self.written = Some(now);
-                self.say(&FromMember::Text { text: text.clone() }, PathPreference::Any);
-                Addressed::Words(text)
+                let words = FromMember::Text { text: text.clone() };
+                let is_said = self.say(&words, PathPreference::Any);
+                if is_said { Addressed::Words(text) } else { Addressed::Taken }
             }
             Some(_) | None => Addressed::Room(said),
         }
     }
 
-    /// Says something to the other agent, over this path if it stands.
-    pub(super) fn say(&mut self, message: &FromMember, path: PathPreference) {
-        if self.words.len() < WORDS_MAX {
+    /// Says something to the other agent, over this path if it stands; false if there is no room.
+    pub(super) fn say(&mut self, message: &FromMember, path: PathPreference) -> bool {
+        let has_room = self.words.len() < WORDS_MAX;
+        if has_room {
             self.words.push_back((message.encode(), path));
         }
+        has_room
     }
 
     /// One that finds no place is asked for again.
@@ -96,17 +99,18 @@ impl Private {
         if self.blocks.len() < ASKS_MAX {
             self.blocks.push_back(payload);
         }
-        Addressed::File
+        Addressed::Taken
     }
 
     /// A message about a file came from this member. Returns it as the room would send it.
     pub(super) fn on_file(&mut self, from: MemberNumber, payload: &Bytes) -> Option<Said> {
         let message = match FileMessage::decode(payload).ok()? {
             FileMessage::Want { block, .. } => {
-                if self.wanted.len() >= ASKS_MAX {
-                    return None;
-                }
                 self.wanted.insert(block);
+                if self.wanted.len() > ASKS_MAX {
+                    // One of a file that is not there any more, for all that is known.
+                    self.wanted.pop_first();
+                }
                 FileMessage::Want { block, member: from }
             }
             FileMessage::Block { block, bytes, .. } => {
@@ -116,7 +120,7 @@ impl Private {
         Some(Said { stream: FILES_STREAM, is_text: false, payload: message.encode() })
     }
 
-    /// Words came; they are taken while it are no more than a room takes of a page.
+    /// Words came; they are taken as long as they are no more than a room takes of a page.
     pub(super) fn on_words(&mut self, now: Time, text: String) -> Option<FromPeer> {
         let is_taken = !text.is_empty() && self.allowance.take(now);
         is_taken.then_some(FromPeer::Words(text))
@@ -187,11 +191,11 @@ mod tests {
         let unasked = about_file(&block(2));
         assert_eq!(here.push(NOW, unasked.clone()), Addressed::Room(unasked));
         let want = FileMessage::Want { block: BLOCK, member: MemberNumber(0) };
-        assert_eq!(there.push(NOW, about_file(&want)), Addressed::File);
+        assert_eq!(there.push(NOW, about_file(&want)), Addressed::Taken);
         let got = here.on_file(MemberNumber(2), &there.blocks.pop_front().unwrap());
         let want = FileMessage::Want { block: BLOCK, member: MemberNumber(2) };
         assert_eq!(got, Some(about_file(&want)));
-        assert_eq!(here.push(NOW, about_file(&block(2))), Addressed::File);
+        assert_eq!(here.push(NOW, about_file(&block(2))), Addressed::Taken);
         let got = there.on_file(MemberNumber(1), &here.blocks.pop_front().unwrap());
         assert_eq!(got, Some(about_file(&block(1))));
         let again = about_file(&block(2));
@@ -209,7 +213,17 @@ mod tests {
             private.on_file(MemberNumber(2), &want.encode());
         }
         assert_eq!(private.wanted.len(), ASKS_MAX);
+        assert!(private.wanted.contains(&BlockId { index: 2 * ASKS_MAX as u32 - 1, ..BLOCK }));
         assert_eq!(private.on_file(MemberNumber(2), &Bytes::from_static(&[9, 9])), None);
+    }
+
+    #[test]
+    fn words_for_which_there_is_no_room_are_not_shown_as_said() {
+        let mut private = Private::new(NOW);
+        let hello = || text(&FromMember::Text { text: "Hello".to_owned() });
+        let said = (0..2 * WORDS_MAX).map(|_| private.push(NOW, hello()));
+        let shown = said.filter(|addressed| matches!(addressed, Addressed::Words(_)));
+        assert_eq!(shown.count(), WORDS_MAX);
     }
 
     #[test]
