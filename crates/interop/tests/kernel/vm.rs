@@ -17,9 +17,10 @@ use nix::unistd::{Gid, Uid};
 /// The kernel as a program.
 const KERNEL: &str = "/usr/bin/linux.uml";
 /// Programs that run beside this kernel or in the second, and the device behind the networks.
-const NEEDED: [&str; 8] = [
+const NEEDED: [&str; 9] = [
     KERNEL,
     "/dev/net/tun",
+    "/usr/bin/cc",
     "/usr/bin/dumpcap",
     "/usr/bin/python3",
     "/usr/sbin/ethtool",
@@ -163,10 +164,24 @@ fn feed(command: &mut Command, input: &str) -> io::Result<Output> {
     child.wait_with_output()
 }
 
+/// Compiles what has the kernel run on processors with more state than it knows.
+fn compile_preload(folder: &Path) -> io::Result<PathBuf> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel/xstate.c");
+    let library = folder.join("xstate.so");
+    let mut compiler = Command::new("/usr/bin/cc");
+    compiler.args(["-O2", "-shared", "-fPIC", "-o"]).args([&library, &source]);
+    let output = compiler.output()?;
+    if output.status.success() {
+        return Ok(library);
+    }
+    Err(io::Error::other(String::from_utf8_lossy(&output.stderr)))
+}
+
 /// Starts the kernel such that it ends when this process does, however that may be.
 fn launch(folder: &Path) -> io::Result<Child> {
     let guest = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel/guest/init.sh");
     let mut command = Command::new("setpriv");
+    command.env("LD_PRELOAD", compile_preload(folder)?);
     command
         .args(["--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child", KERNEL])
         .args(["mem=192M", "quiet", "panic=-1", "con=null", "con0=null,fd:1", "umid=kernel"])
