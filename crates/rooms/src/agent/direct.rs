@@ -403,7 +403,7 @@ impl Direct {
     fn flush(&mut self, now: Time) {
         let Some(id) = self.id else { return };
         if let Some(connection) = self.transport.connection_mut(id) {
-            self.private.flush(now, connection);
+            self.private.outbox.flush(now, connection);
         }
     }
 

@@ -7,6 +7,7 @@
 
 mod direct;
 mod directly;
+mod outbox;
 mod private;
 mod roster;
 mod visit;

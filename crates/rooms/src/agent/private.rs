@@ -1,20 +1,17 @@
 //! [`Private`]: what two agents say to each other beside media: words, and blocks of files.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anabranch_sansio::Time;
-use anabranch_session::treatment::MediaClass;
-use anabranch_transport::{Connection, Level, Outgoing, PathPreference, SendError};
+use anabranch_transport::PathPreference;
 use bytes::Bytes;
 
 use super::Said;
+use super::outbox::Outbox;
 use crate::allowance::{Allowance, REQUEST_EVERY, REQUESTS_BURST};
-use crate::protocol::{BlockId, FILES_STREAM, FileMessage, FromMember, MemberNumber, PPID_TEXT};
-use crate::rooms::{ASKS_MAX, send_behind};
-
-/// Sentences that wait for room.
-const WORDS_MAX: usize = 256;
+use crate::protocol::{BlockId, FILES_STREAM, FileMessage, FromMember, MemberNumber};
+use crate::rooms::ASKS_MAX;
 
 /// Words that are older than this have arrived: an association is given up sooner.
 const ARRIVED_AFTER: Duration = Duration::from_secs(20);
@@ -22,8 +19,7 @@ const ARRIVED_AFTER: Duration = Duration::from_secs(20);
 /// Words and blocks of files for the other one of two, which nobody else gets.
 #[derive(Debug)]
 pub(super) struct Private {
-    words: VecDeque<(Bytes, PathPreference)>,
-    blocks: VecDeque<Bytes>,
+    pub(super) outbox: Outbox,
     /// Blocks that the other one wants, and has not got.
     wanted: BTreeSet<BlockId>,
     /// What the other one may write.
@@ -55,8 +51,7 @@ pub(super) enum FromPeer {
 impl Private {
     pub(super) fn new(now: Time) -> Self {
         Self {
-            words: VecDeque::new(),
-            blocks: VecDeque::new(),
+            outbox: Outbox::default(),
             wanted: BTreeSet::new(),
             allowance: Allowance::new(now, REQUEST_EVERY, REQUESTS_BURST),
             written: None,
@@ -87,18 +82,11 @@ impl Private {
 
     /// Says something to the other agent, over this path if it stands; false if there is no room.
     pub(super) fn say(&mut self, message: &FromMember, path: PathPreference) -> bool {
-        let has_room = self.words.len() < WORDS_MAX;
-        if has_room {
-            self.words.push_back((message.encode(), path));
-        }
-        has_room
+        self.outbox.say(message.encode(), path)
     }
 
-    /// One that finds no place is asked for again.
     fn push_block(&mut self, payload: Bytes) -> Addressed {
-        if self.blocks.len() < ASKS_MAX {
-            self.blocks.push_back(payload);
-        }
+        self.outbox.push_block(payload);
         Addressed::Taken
     }
 
@@ -126,23 +114,6 @@ impl Private {
         is_taken.then_some(FromPeer::Words(text))
     }
 
-    /// Hands over what waits.
-    pub(super) fn flush(&mut self, now: Time, connection: &mut dyn Connection) {
-        while let Some((payload, path)) = self.words.front() {
-            let message = Outgoing {
-                level: Level::Urgent,
-                path: *path,
-                ..Outgoing::new(MediaClass::Control.stream(), PPID_TEXT, payload.clone())
-            };
-            match connection.send(now, message) {
-                Err(SendError::Full) => return,
-                // Whatever else stands against it: the other one is gone, and its event follows.
-                Ok(()) | Err(_) => self.words.pop_front(),
-            };
-        }
-        send_behind(now, &mut self.blocks, connection);
-    }
-
     /// Whether something was written that may not have arrived where the association is lost.
     pub(super) fn may_lack_words(&self, now: Time) -> bool {
         self.written.is_some_and(|at| now - at < ARRIVED_AFTER)
@@ -151,6 +122,7 @@ impl Private {
 
 #[cfg(test)]
 mod tests {
+    use super::super::outbox::WORDS_MAX;
     use super::*;
     use crate::protocol::FileNumber;
 
@@ -192,11 +164,11 @@ mod tests {
         assert_eq!(here.push(NOW, unasked.clone()), Addressed::Room(unasked));
         let want = FileMessage::Want { block: BLOCK, member: MemberNumber(0) };
         assert_eq!(there.push(NOW, about_file(&want)), Addressed::Taken);
-        let got = here.on_file(MemberNumber(2), &there.blocks.pop_front().unwrap());
+        let got = here.on_file(MemberNumber(2), &there.outbox.pop_block().unwrap());
         let want = FileMessage::Want { block: BLOCK, member: MemberNumber(2) };
         assert_eq!(got, Some(about_file(&want)));
         assert_eq!(here.push(NOW, about_file(&block(2))), Addressed::Taken);
-        let got = there.on_file(MemberNumber(1), &here.blocks.pop_front().unwrap());
+        let got = there.on_file(MemberNumber(1), &here.outbox.pop_block().unwrap());
         assert_eq!(got, Some(about_file(&block(1))));
         let again = about_file(&block(2));
         assert_eq!(here.push(NOW, again.clone()), Addressed::Room(again));

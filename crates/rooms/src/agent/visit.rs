@@ -6,20 +6,18 @@ use std::time::Duration;
 use anabranch_call::{EncoderRate, VIDEO_RATE_MAX};
 use anabranch_sansio::{PathId, Rate, Time};
 use anabranch_session::treatment::MediaClass;
-use anabranch_transport::{
-    Connection, ConnectionId, Incoming, Level, Outgoing, PathPreference, RateSignal, SendError,
-};
+use anabranch_transport::{Connection, ConnectionId, Incoming, PathPreference, RateSignal};
 use bytes::Bytes;
 
 use super::Said;
+use super::outbox::Outbox;
 use super::roster::Roster;
 use super::voices::Voices;
 use crate::forwarding::{Forwarding, media_queued, set_priorities};
 use crate::protocol::{
     FILES_STREAM, Forwarded, FromRoom, Introduction, Listeners, MemberNumber, PPID_BINARY,
-    PPID_TEXT, forwarded,
+    forwarded,
 };
-use crate::rooms::{ASKS_MAX, send_behind};
 
 /// How often rate and paths are looked at.
 const TICK: Duration = Duration::from_millis(100);
@@ -27,8 +25,8 @@ const TICK: Duration = Duration::from_millis(100);
 /// Looks at the clock until a second is over.
 pub(super) const TICKS_A_SECOND: u32 = 10;
 
-/// Texts that wait for room; a page says less.
-const OUTBOX_MAX: usize = 256;
+/// Words of the agent's own that wait for the page.
+const OWN_WORDS_MAX: usize = 256;
 
 /// Of ourselves: pieces keep the tracks that the page gave them.
 const OURSELVES: MemberNumber = MemberNumber(0);
@@ -50,8 +48,7 @@ pub(super) enum ForAgent {
 #[derive(Debug)]
 pub(super) struct Visit {
     pub(super) id: ConnectionId,
-    outbox: VecDeque<(Bytes, PathPreference)>,
-    files: VecDeque<Bytes>,
+    outbox: Outbox,
     pub(super) forwarding: Forwarding,
     rate: EncoderRate,
     /// What the room wants the page's encoders to make at most.
@@ -75,10 +72,11 @@ impl Visit {
     pub(super) fn new(now: Time, id: ConnectionId, enter: Bytes) -> Self {
         let mut rate = EncoderRate::new(VIDEO_RATE_MAX);
         rate.begin(now);
+        let mut outbox = Outbox::default();
+        outbox.say(enter, PathPreference::Any);
         Self {
             id,
-            outbox: VecDeque::from([(enter, PathPreference::Any)]),
-            files: VecDeque::new(),
+            outbox,
             forwarding: Forwarding::new(),
             rate,
             encode: None,
@@ -100,18 +98,14 @@ impl Visit {
 
     /// Says something to the room, over this path if it stands.
     pub(super) fn say(&mut self, text: Bytes, path: Option<PathId>) {
-        if self.outbox.len() < OUTBOX_MAX {
-            let path = path.map_or(PathPreference::Any, PathPreference::Prefer);
-            self.outbox.push_back((text, path));
-        }
+        // A page that says so much at once that there is no room is let go by the room.
+        let _said = self.outbox.say(text, path.map_or(PathPreference::Any, PathPreference::Prefer));
     }
 
     /// Takes what the page says; media is returned, for whoever gets it.
     pub(super) fn push(&mut self, said: Said) -> Option<Forwarded> {
         match said.stream {
-            FILES_STREAM if self.files.len() < ASKS_MAX => self.files.push_back(said.payload),
-            // It may be asked for again.
-            FILES_STREAM => {}
+            FILES_STREAM => self.outbox.push_block(said.payload),
             _ if said.is_text => {
                 self.roster.on_page(&said.payload);
                 self.say(said.payload, None);
@@ -126,19 +120,7 @@ impl Visit {
         if !std::mem::replace(&mut self.has_priorities, true) {
             set_priorities(connection);
         }
-        while let Some((payload, path)) = self.outbox.front() {
-            let message = Outgoing {
-                level: Level::Urgent,
-                path: *path,
-                ..Outgoing::new(MediaClass::Control.stream(), PPID_TEXT, payload.clone())
-            };
-            match connection.send(now, message) {
-                Err(SendError::Full) => return,
-                // Whatever else stands against it: the room is gone, and its event follows.
-                Ok(()) | Err(_) => self.outbox.pop_front(),
-            };
-        }
-        send_behind(now, &mut self.files, connection);
+        self.outbox.flush(now, connection);
     }
 
     /// A message of the room's, as the page is to get it, if it is to.
@@ -258,7 +240,7 @@ impl Visit {
     }
 
     fn tell_page(&mut self, payload: Bytes) {
-        if self.own_words.len() < OUTBOX_MAX {
+        if self.own_words.len() < OWN_WORDS_MAX {
             let stream = MediaClass::Control.stream().0;
             self.own_words.push_back(Said { stream, is_text: true, payload });
         }
