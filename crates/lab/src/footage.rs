@@ -37,8 +37,7 @@ impl Footage {
     /// Reads a film, or a table of pictures whose name ends in `.csv`.
     pub(crate) fn read(file: &str) -> Result<Self, String> {
         let path = Path::new(file);
-        let is_table = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"));
-        let read = if is_table {
+        let read = if is_table(path) {
             read_file(path).and_then(|bytes| of_table(&bytes))
         } else {
             film_units(path)
@@ -59,6 +58,17 @@ impl Footage {
     }
 }
 
+/// Whether a file is a table rather than a film, by its name.
+pub(crate) fn is_table(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("csv"))
+}
+
+/// Whether a table is not one of types and sizes, but one of two layers.
+pub(crate) fn is_layered(table: &[u8]) -> bool {
+    let headers = csv::Reader::from_reader(table).headers().cloned().unwrap_or_default();
+    headers.iter().all(|name| name != "type")
+}
+
 /// A table of the pictures of an encoded video: a column `type`, which is I, P or B, and a column
 /// `bytes`.
 pub(crate) fn table_pictures(table: &[u8]) -> Result<Vec<TablePicture>, String> {
@@ -69,10 +79,9 @@ pub(crate) fn table_pictures(table: &[u8]) -> Result<Vec<TablePicture>, String> 
 
 /// The tables that `data/README.md` describes: types and sizes, or two layers.
 fn of_table(table: &[u8]) -> Result<(Vec<FilmUnit>, Duration), String> {
-    let headers = csv::Reader::from_reader(table).headers().cloned().unwrap_or_default();
-    let sizes = match headers.iter().any(|name| name == "type") {
-        true => table_pictures(table)?.iter().map(|it| (class(it.kind), it.bytes)).collect(),
-        false => of_layers(table)?,
+    let sizes = match is_layered(table) {
+        true => of_layers(table)?,
+        false => table_pictures(table)?.iter().map(|it| (class(it.kind), it.bytes)).collect(),
     };
     if sizes.is_empty() {
         return Err("it has no pictures: give at least one line below the header".to_owned());

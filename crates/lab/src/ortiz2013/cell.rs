@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::time::Duration;
 
 use anabranch_netsim::DuplexConfig;
 use anabranch_sansio::Time;
@@ -12,10 +11,11 @@ use super::paper::{Value, published};
 use super::sensitivity::Variation;
 use super::strategy::Strategy;
 use super::values::Values;
+use super::video::{Video, end_of};
 use super::watch::Watch;
 use super::{rtp, sctp, tcp, units};
 use crate::recording::RecordTo;
-use crate::svc::{Pictures, Trace, VideoPacket, packets};
+use crate::svc::{Layer, Trace, VideoPacket};
 use crate::{CellError, Parameters};
 
 /// The links' rates in Mbit/s.
@@ -53,7 +53,7 @@ pub enum Source {
     Literal,
     /// The real pictures at their own rates, which no link is too slow for.
     Plain,
-    /// The video of a file, as it is: [`Values`] have it.
+    /// The video or the film of a file, as it is: [`Values`] have it.
     File,
 }
 
@@ -70,6 +70,14 @@ impl Source {
     }
 }
 
+/// Said of a film.
+const UNSCORED: &str = "The film is not decoded and scored, so there is no PSNR-Y: a score needs \
+     what the film was encoded from. A picture is missing where any of its packets never came; \
+     whether those that it refers to came is not asked.";
+/// Said of a film that is shorter than what goes before the losses.
+const LOSSLESS: &str = "No link loses anything: the film ends before the losses begin. With \
+     onset=0,0 they begin with it.";
+
 /// All that decides a cell beside itself: the video, ready to be sent, and the parameters.
 #[derive(Debug)]
 pub struct Setup {
@@ -79,7 +87,7 @@ pub struct Setup {
     pub(super) cut: Option<usize>,
     /// Seconds of the whole video, begun ones included.
     pub(super) whole_s: usize,
-    pub(super) trace: Trace,
+    pub(super) video: Video,
     pub(super) packets: Vec<VideoPacket>,
 }
 
@@ -95,20 +103,21 @@ impl Setup {
     pub fn with(source: Source, parameters: Parameters<Values>) -> Self {
         let values = parameters.values();
         let frame_time = values.frame_time();
-        let (source, trace) = match &values.source {
-            Some(trace) => (Source::File, trace.clone()),
-            None => (source, Trace::jsvm_720p25()),
-        };
-        let trace = match source {
-            Source::Congested => trace.with_congestion(frame_time),
-            Source::Literal => {
-                trace.with_congestion(frame_time).with_mean_rates(frame_time, 6.8, 23.5)
+        let own = || Trace::jsvm_720p25();
+        let (source, video) = match (&values.source, source) {
+            (Some(video), _) => (Source::File, video.clone()),
+            (None, Source::Congested) => {
+                (source, Video::Layered(own().with_congestion(frame_time)))
             }
-            Source::Plain | Source::File => trace,
+            (None, Source::Literal) => {
+                let congested = own().with_congestion(frame_time);
+                (source, Video::Layered(congested.with_mean_rates(frame_time, 6.8, 23.5)))
+            }
+            (None, Source::Plain | Source::File) => (source, Video::Layered(own())),
         };
-        let packets = packets(&trace, frame_time, values.payload_max());
-        let whole_s = seconds_of(trace.frames.len(), frame_time);
-        Self { parameters, source, cut: None, whole_s, trace, packets }
+        let packets = video.packets(values);
+        let whole_s = video.seconds(frame_time);
+        Self { parameters, source, cut: None, whole_s, video, packets }
     }
 
     /// The parameters' values.
@@ -143,10 +152,41 @@ impl Setup {
         }
     }
 
-    /// Its mean PSNR-Y with every packet there, in dB.
+    /// Its mean PSNR-Y with every packet there, in dB; none of a film, which is not scored.
     #[must_use]
-    pub fn full_psnr_y_db(&self) -> f64 {
-        Pictures::score(&self.trace, &self.packets, |_| true).psnr_y()
+    pub fn full_psnr_y_db(&self) -> Option<f64> {
+        let all = vec![Some(Time::ZERO); self.packets.len()];
+        let is_scored = self.video.film().is_none();
+        is_scored.then(|| self.video.seen(&self.packets, &all).psnr_y())
+    }
+
+    /// What tables have beside the delay.
+    pub(super) const fn seen_as(&self) -> &'static str {
+        match self.video {
+            Video::Layered(_) => "PSNR-Y in dB",
+            Video::Film(_) => "pictures missing (of the base layer)",
+        }
+    }
+
+    /// What is said of a film: what its layers are, and what is not measured.
+    pub(super) fn said_of_film(&self) -> Vec<String> {
+        let Some(pictures) = self.video.film() else { return Vec::new() };
+        let seconds = end_of(pictures).as_secs_f64();
+        let layer = |layer: Layer| {
+            let of_layer = pictures.iter().filter(|picture| picture.layer == layer);
+            let (count, bytes) = of_layer.fold((0, 0), |(n, sum), it| (n + 1, sum + it.bytes));
+            format!("{count} pictures, {:.2} Mbit/s", bytes as f64 * 8.0 / seconds / 1e6)
+        };
+        let layers = format!(
+            "The film takes {seconds:.1} s. Its base layer is the pictures that others refer to, \
+             or may: {}. Its enhancement is those that none refers to: {}. Sound is left out.",
+            layer(Layer::Base),
+            layer(Layer::Enhancement)
+        );
+        let is_lossy = self.values().losses().iter().any(|loss| *loss > 0.0);
+        let ends_early = self.values().loss_from.iter().all(|from| from.as_secs_f64() >= seconds);
+        let lossless = (is_lossy && ends_early).then(|| LOSSLESS.to_owned());
+        [layers, UNSCORED.to_owned()].into_iter().chain(lossless).collect()
     }
 
     /// The command that runs a cell with this video again, and captures it.
@@ -170,13 +210,13 @@ impl Setup {
 
     /// Seconds that it takes, begun ones included.
     pub(super) fn seconds(&self) -> usize {
-        seconds_of(self.trace.frames.len(), self.values().frame_time())
+        self.video.seconds(self.values().frame_time())
     }
 
-    /// The frames of a second.
+    /// The frames of a second, if all take the same time.
     pub(super) fn frames_in(&self, second: usize) -> Range<usize> {
         let frame_time = self.values().frame_time().as_nanos();
-        let frames = self.trace.frames.len();
+        let frames = self.video.frames();
         let at = |second: usize| {
             let first = (second as u128 * 1_000_000_000).div_ceil(frame_time);
             (first as usize).min(frames)
@@ -187,16 +227,11 @@ impl Setup {
     /// Only its beginning.
     #[must_use]
     pub fn cut_after(mut self, frames: usize) -> Self {
-        self.trace.frames.truncate(frames);
+        self.video.truncate(frames);
         self.cut = Some(frames);
-        let values = self.values();
-        self.packets = packets(&self.trace, values.frame_time(), values.payload_max());
+        self.packets = self.video.packets(self.values());
         self
     }
-}
-
-fn seconds_of(frames: usize, frame_time: Duration) -> usize {
-    (frames as u128 * frame_time.as_nanos()).div_ceil(1_000_000_000) as usize
 }
 
 /// All cells of the tables, with the seeds 1 to `seeds`.
@@ -274,5 +309,63 @@ impl Cell {
         let mut changes: Vec<_> = onsets.map(|(path, from)| (begin(from), path, lossy())).collect();
         changes.sort_by_key(|(at, ..)| *at);
         changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::strategy::RtpStrategy;
+    use super::super::{Experiment, cells_csv, rows, standings, standings_table, tables};
+    use super::*;
+    use crate::footage::testing::{FILM, MP4, with_source};
+
+    fn run(setup: &Setup, loss: f64) -> Vec<(Cell, Measured)> {
+        let strategies = [Strategy::Rtp(RtpStrategy::Multi), Strategy::OURS];
+        let cells = strategies.map(|strategy| Cell { strategy, mbps: 30.0, loss, seed: 1 });
+        cells.map(|cell| (cell, cell.run(setup).unwrap())).to_vec()
+    }
+
+    #[test]
+    fn a_film_is_sent_and_nothing_says_that_it_was_scored() {
+        for file in [FILM, MP4] {
+            let set = ",loss=20%,onset=0,0";
+            let setup = Setup::with(Source::Congested, with_source(file, set).unwrap());
+            let results = run(&setup, 0.2);
+            for (cell, Measured { outcome, seconds }) in &results {
+                assert_eq!(outcome.frames_full + outcome.frames_repeated, 75, "{cell}");
+                assert_eq!((outcome.psnr_y_db, outcome.frames_base), (None, 0), "{cell}");
+                assert!(seconds.iter().all(|second| second.psnr_y_db.is_none()), "{cell}");
+            }
+            let missing = |n: usize| results[n].1.outcome.base_missing.unwrap();
+            assert!(missing(0) > 0 && missing(1) == 0, "RTP sends nothing again, ours the base");
+            let csv = String::from_utf8(cells_csv(&setup, &results).unwrap()).unwrap();
+            let column = csv.split(',').position(|name| name == "psnr_y_db").unwrap();
+            let line = csv.lines().nth(1).unwrap();
+            assert_eq!(line.split(',').nth(column), Some(""), "{csv}");
+            let rows = rows(&results);
+            let standings = standings(&rows, setup.full_psnr_y_db());
+            let terminal = tables(&setup, &rows) + &standings_table(&standings, &setup);
+            let command = "anabranch lab ortiz2013".to_owned();
+            let experiment = Experiment { command, setup: &setup, results, varied: Vec::new() };
+            let report = experiment.report("1").unwrap();
+            for text in [&terminal, &report] {
+                assert!(text.contains("is not decoded and scored"), "{text}");
+                for wrong in ["NaN", "-0.0", " dB", "MISSED", "missed", "2116", "No link loses"] {
+                    assert!(!text.contains(wrong), "{wrong}: {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_film_that_ends_before_the_losses_begin_says_so() {
+        let said = |set| {
+            let setup = Setup::with(Source::Plain, with_source(FILM, set).unwrap());
+            setup.said_of_film().join(" ")
+        };
+        assert!(said("").contains("the film ends before the losses begin. With onset=0,0"));
+        assert!(!said(",onset=1s,40s").contains("No link loses"));
+        assert!(!said(",loss=0").contains("No link loses"));
+        assert!(Setup::new(Source::Plain).said_of_film().is_empty());
     }
 }

@@ -42,14 +42,17 @@ pub struct Outcome {
     pub delay_s: f64,
     /// The mean over the seconds of the video of each second's mean, in seconds.
     pub delay_by_second_s: f64,
-    /// The mean PSNR-Y over all frames, in dB.
-    pub psnr_y_db: f64,
-    /// Frames shown with both layers.
+    /// The mean PSNR-Y over all frames, in dB; none of a film, which is not scored.
+    pub psnr_y_db: Option<f64>,
+    /// Frames shown with both layers, of a film with the one that they have.
     pub frames_full: usize,
     /// Frames shown from the base layer.
     pub frames_base: usize,
-    /// Frames that could not be decoded.
+    /// Frames that could not be decoded, of a film those that were not all there.
     pub frames_repeated: usize,
+    /// Those of them that other pictures refer to; of a film alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_missing: Option<usize>,
     /// Packets that the links lost, towards the receiver.
     pub lost_on_links: u64,
     /// Packets that their queues had no room for.
@@ -81,14 +84,14 @@ pub struct Second {
     pub delay_s: Option<f64>,
     /// What was handed over in this second and never arrived, in Mbit/s of video.
     pub loss_mbps: f64,
-    /// Mean PSNR-Y of the frames of this second, in dB.
+    /// Mean PSNR-Y of the frames of this second, in dB; none of a film.
     pub psnr_y_db: Option<f64>,
 }
 
 impl Measured {
     pub(super) fn of(setup: &Setup, delivery: &Delivery, links: &LinkSeconds) -> Self {
         let (arrivals, start) = (&delivery.arrivals, setup.values().start());
-        let pictures = Pictures::score(&setup.trace, &setup.packets, |id| arrivals[id].is_some());
+        let pictures = setup.video.seen(&setup.packets, arrivals);
         let seconds = seconds(setup, start, arrivals, &pictures, links);
         let delays = setup.packets.iter().zip(arrivals);
         let delays = delays.filter_map(|(packet, arrival)| Some(delay(packet, start, (*arrival)?)));
@@ -98,10 +101,11 @@ impl Measured {
             arrived: arrivals.iter().flatten().count(),
             delay_s: mean(delays).unwrap_or_default(),
             delay_by_second_s: mean(seconds.iter().filter_map(|it| it.delay_s)).unwrap_or_default(),
-            psnr_y_db: pictures.psnr_y(),
+            psnr_y_db: setup.video.film().is_none().then(|| pictures.psnr_y()),
             frames_full: pictures.full,
             frames_base: pictures.base,
             frames_repeated: pictures.repeated,
+            base_missing: setup.video.base_missing(&setup.packets, arrivals),
             lost_on_links: all().map(|second| u64::from(second.lost)).sum(),
             refused_by_queues: all().map(|second| u64::from(second.refused)).sum(),
             discarded_by_receiver: delivery.discarded_by_receiver,
@@ -134,8 +138,9 @@ fn seconds(
     }
     for (second, delays) in seconds.iter_mut().zip(delays) {
         second.delay_s = mean(delays.into_iter());
-        let frames = setup.frames_in(second.second);
-        second.psnr_y_db = mean(pictures.frames[frames].iter().copied());
+        // A film has no scores.
+        let scores = pictures.frames.get(setup.frames_in(second.second)).unwrap_or_default();
+        second.psnr_y_db = mean(scores.iter().copied());
     }
     seconds
 }

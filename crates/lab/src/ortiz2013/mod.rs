@@ -18,6 +18,7 @@ mod table;
 mod tcp;
 mod units;
 mod values;
+mod video;
 mod watch;
 
 pub use bar::{DELAY_MARGIN_S, PSNR_Y_MARGIN_DB, Standing, standings, standings_table};

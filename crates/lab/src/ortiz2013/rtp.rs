@@ -45,7 +45,7 @@ pub(super) fn run(
         }
         pair.sim.run_to(at)?;
         let path = paths[link_of(strategy, packet.layer)];
-        let bytes = rtp_packet(id, packet, values.frame_rate);
+        let bytes = rtp_packet(id, packet, setup.video.shown_s(packet.frame, values.frame_rate));
         pair.act_client(|host, _| host.to_send.push_back((path, bytes)))?;
     }
     pair.run_for(UNDER_WAY)?;
@@ -84,11 +84,11 @@ fn link_of(strategy: RtpStrategy, layer: Layer) -> usize {
     }
 }
 
-fn rtp_packet(id: usize, packet: &VideoPacket, frame_rate: u32) -> Vec<u8> {
+fn rtp_packet(id: usize, packet: &VideoPacket, shown_s: f64) -> Vec<u8> {
     RtpPacketBuilder::<&[u8], &[u8]>::new()
         .payload_type(PAYLOAD_TYPE)
         .sequence_number(id as u16)
-        .timestamp((packet.frame as f64 / f64::from(frame_rate) * CLOCK_RATE) as u32)
+        .timestamp((shown_s * CLOCK_RATE) as u32)
         .ssrc(SSRC)
         .payload(&PAYLOAD[..packet.len as usize])
         .write_vec()
@@ -167,7 +167,7 @@ mod tests {
     fn a_full_packet_has_1460_bytes() {
         let packet =
             VideoPacket { at: Duration::ZERO, frame: 3, layer: Layer::Base, len: PAYLOAD_MAX };
-        let bytes = rtp_packet(70_000, &packet, 25);
+        let bytes = rtp_packet(70_000, &packet, 3.0 / 25.0);
         assert_eq!(bytes.len(), 1_460);
         let parsed = RtpPacket::parse(&bytes).unwrap();
         assert_eq!((parsed.sequence_number(), parsed.timestamp()), (4_464, 10_800));

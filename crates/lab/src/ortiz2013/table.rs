@@ -25,16 +25,18 @@ pub struct Row {
     pub delay_range_s: (f64, f64),
     /// The mean one-way delay over all seconds of the video, in seconds.
     pub delay_by_second_s: Estimate,
-    /// The mean PSNR-Y in dB.
-    pub psnr_y_db: Estimate,
+    /// The mean PSNR-Y in dB; none of a film, which is not scored.
+    pub psnr_y_db: Option<Estimate>,
     /// Packets that the encoder handed over.
     pub packets: f64,
     /// Those that arrived.
     pub arrived: f64,
     /// Frames of the video.
     pub frames: f64,
-    /// Frames that could not be decoded.
+    /// Frames that could not be decoded, of a film those that were not all there.
     pub frames_repeated: f64,
+    /// Those of them that other pictures refer to; of a film alone.
+    pub base_missing: Option<f64>,
     /// Packets that the links lost.
     pub lost_on_links: f64,
     /// Packets that their queues had no room for.
@@ -60,6 +62,10 @@ pub fn rows(results: &[(Cell, Measured)]) -> Vec<Row> {
     let same = |a: &(Cell, Measured), b: &(Cell, Measured)| Cell { seed: b.0.seed, ..a.0 } == b.0;
     let groups = results.chunk_by(same).filter_map(|group| {
         let (cell, _) = group.first()?;
+        let known = |value: fn(&Outcome) -> Option<f64>| {
+            let values = group.iter().map(|(_, measured)| value(&measured.outcome));
+            values.collect::<Option<Vec<_>>>().map(|values| Estimate::of(&values))
+        };
         let over = |value: fn(&Outcome) -> f64| {
             Estimate::of(
                 &group.iter().map(|(_, measured)| value(&measured.outcome)).collect::<Vec<_>>(),
@@ -72,11 +78,12 @@ pub fn rows(results: &[(Cell, Measured)]) -> Vec<Row> {
             delay_s: over(|outcome| outcome.delay_s),
             delay_range_s: range(group.iter().map(|(_, measured)| measured.outcome.delay_s)),
             delay_by_second_s: over(|outcome| outcome.delay_by_second_s),
-            psnr_y_db: over(|outcome| outcome.psnr_y_db),
+            psnr_y_db: known(|outcome| outcome.psnr_y_db),
             packets: over(|outcome| outcome.packets as f64).mean,
             arrived: over(|outcome| outcome.arrived as f64).mean,
             frames: over(|it| (it.frames_full + it.frames_base + it.frames_repeated) as f64).mean,
             frames_repeated: over(|outcome| outcome.frames_repeated as f64).mean,
+            base_missing: known(|it| it.base_missing.map(|count| count as f64)).map(|it| it.mean),
             lost_on_links: over(|outcome| outcome.lost_on_links as f64).mean,
             refused_by_queues: over(|outcome| outcome.refused_by_queues as f64).mean,
             discarded_by_receiver: over(|outcome| outcome.discarded_by_receiver as f64).mean,
@@ -87,11 +94,31 @@ pub fn rows(results: &[(Cell, Measured)]) -> Vec<Row> {
     groups.collect()
 }
 
+impl Row {
+    /// What a viewer sees, with its unit: of a film how many pictures are missing, and in brackets
+    /// how many of these others refer to.
+    pub(super) fn seen(&self) -> String {
+        match self.psnr_y_db {
+            Some(psnr_y_db) => format!("{psnr_y_db:.2} dB"),
+            None => self.missing(),
+        }
+    }
+
+    fn missing(&self) -> String {
+        let base = self.base_missing.unwrap_or_default();
+        format!("{:.1} ({base:.1})", self.frames_repeated)
+    }
+}
+
 /// The paper's tables 2 to 5 with our values beside its own; ours alone where a parameter is not
 /// the paper's.
 #[must_use]
 pub fn tables(setup: &Setup, rows: &[Row]) -> String {
     let mut text = setup.parameters.said().map(|said| said + "\n\n").unwrap_or_default();
+    for said in setup.said_of_film() {
+        text.push_str(&said);
+        text.push_str("\n\n");
+    }
     for (number, loss) in (2..).zip(setup.values().losses()) {
         let of_table: Vec<_> = rows.iter().filter(|row| row.loss.total_cmp(loss).is_eq()).collect();
         if !of_table.is_empty() {
@@ -105,7 +132,7 @@ fn table(setup: &Setup, number: u32, loss: f64, rows: &[&Row], text: &mut String
     let (rates, are_papers) = (setup.values().rates_mbps(), setup.parameters.are_papers());
     let title = if are_papers { format!("Table {number}: packet") } else { "Packet".to_owned() };
     // Writing to a string does not fail.
-    let _ = writeln!(text, "{title} error rate {loss}, delay in s / PSNR-Y in dB");
+    let _ = writeln!(text, "{title} error rate {loss}, delay in s / {}", setup.seen_as());
     let _ = write!(text, "{:22}", "");
     for mbps in &rates {
         let _ = write!(text, "{:>28}", format!("{mbps} Mbit/s, measured"));
@@ -134,11 +161,12 @@ fn table(setup: &Setup, number: u32, loss: f64, rows: &[&Row], text: &mut String
 
 /// From 1 s on, two digits say enough. Where nothing arrived, it took no time.
 fn pair(row: &Row) -> String {
+    let seen = row.psnr_y_db.map_or_else(|| row.missing(), |it| format!("{it:.2}"));
     if row.arrived == 0.0 {
-        return format!("\u{2013} / {:.2}", row.psnr_y_db);
+        return format!("\u{2013} / {seen}");
     }
     let digits = if row.delay_s.mean < 1.0 { 4 } else { 2 };
-    format!("{:.digits$} / {:.2}", row.delay_s, row.psnr_y_db)
+    format!("{:.digits$} / {seen}", row.delay_s)
 }
 
 /// A line for each cell, with a header.
@@ -196,7 +224,7 @@ impl Origin {
     fn new(setup: &Setup, cell: &Cell) -> Self {
         Self {
             source: setup.source.name(),
-            frames: setup.trace.frames.len(),
+            frames: setup.video.frames(),
             version: env!("CARGO_PKG_VERSION"),
             command: setup.again(cell),
         }
@@ -252,11 +280,12 @@ pub(super) mod testing {
             delay_s: exact(delay_s),
             delay_range_s: (delay_s, delay_s),
             delay_by_second_s: exact(delay_s),
-            psnr_y_db: exact(psnr_y_db),
+            psnr_y_db: Some(exact(psnr_y_db)),
             packets: 1_000.0,
             arrived: 1_000.0,
             frames: 25.0,
             frames_repeated: 0.0,
+            base_missing: None,
             lost_on_links: 0.0,
             refused_by_queues: 0.0,
             discarded_by_receiver: 0.0,
@@ -285,10 +314,11 @@ mod tests {
                 arrived: 9,
                 delay_s,
                 delay_by_second_s: delay_s,
-                psnr_y_db: 30.0,
+                psnr_y_db: Some(30.0),
                 frames_full: 1,
                 frames_base: 0,
                 frames_repeated: 1,
+                base_missing: None,
                 lost_on_links: 1,
                 refused_by_queues: 0,
                 discarded_by_receiver: 4,

@@ -1,6 +1,5 @@
 //! [`Values`]: all parameters of the experiment.
 
-use std::fs;
 use std::time::Duration;
 
 use anabranch_netsim::settings::{DirectionSettings, Queue, SettingsError, Speed};
@@ -9,9 +8,9 @@ use anabranch_sansio::{Rate, Time};
 
 use super::cell::{LOSSES, RATES_MBPS};
 use super::sctp;
+use super::video::{Video, end_of};
 use crate::parameter::{Kind, Parameter, Settings};
 use crate::scenario::STEPS_MAX;
-use crate::svc::Trace;
 
 /// Bytes of a packet beside its video: with them the paper's packets of 1460 bytes fill an MTU of
 /// 1500, and SCTP's headers are not longer.
@@ -19,6 +18,12 @@ const OVERHEAD: u16 = 52;
 const MTU_MIN: u32 = 576;
 /// Of an Ethernet with jumbo frames.
 pub(super) const MTU_MAX: u32 = 9_000;
+
+/// Bytes of a film's pictures: a little more than those of the video that comes with this crate.
+/// Where the links are slower than the film, most of them wait at the sender.
+const FILM_MAX: usize = 256 << 20;
+/// How long a film may take.
+pub(super) const FILM_TIME_MAX: Duration = Duration::from_secs(600);
 
 /// What connections have to stand, and more where the way is long.
 const HANDSHAKE: Duration = Duration::from_secs(1);
@@ -57,7 +62,7 @@ pub struct Values {
     /// For how long ours sends the enhancement.
     pub(super) lifetime: Duration,
     /// Instead of the video that comes with this crate.
-    pub(super) source: Option<Trace>,
+    pub(super) source: Option<Video>,
     /// Events of the simulator after which a run is ended.
     pub(super) steps_max: u64,
 }
@@ -153,6 +158,25 @@ impl Values {
     pub(super) fn frame_time(&self) -> Duration {
         Duration::from_nanos(1_000_000_000 / u64::from(self.frame_rate))
     }
+
+    /// A film has its own times, and a sender room for it.
+    fn check_film(&self) -> Result<(), String> {
+        let Some(film) = self.source.as_ref().and_then(Video::film) else { return Ok(()) };
+        if self.frame_rate != Self::default().frame_rate {
+            return Err("source: a film has its own times: leave frame-rate out".to_owned());
+        }
+        let bytes: usize = film.iter().map(|picture| picture.bytes).sum();
+        if bytes > FILM_MAX {
+            return Err(format!(
+                "source: its pictures have {bytes} bytes: give a film of at most {FILM_MAX}"
+            ));
+        }
+        if end_of(film) > FILM_TIME_MAX {
+            let most = FILM_TIME_MAX.as_secs();
+            return Err(format!("source: it takes longer than {most} s: give a shorter film"));
+        }
+        Ok(())
+    }
 }
 
 fn mbps(speed: &Speed) -> Option<f64> {
@@ -219,16 +243,18 @@ impl Settings for Values {
         Parameter::new(
             "source",
             "its own",
-            "a trace of layered video, instead of the one here",
+            "a film (TS, MP4, Matroska) or a table of pictures (.csv), instead of the video here: \
+             pictures that others need are the base layer; not decoded and scored, but for a table \
+             of two layers",
             Kind::File(|it, file| {
-                it.source = Some(source(file)?);
+                it.source = Some(Video::read(file)?);
                 Ok(())
             }),
         ),
         Parameter::new(
             "frame-rate",
             "25",
-            "of the video",
+            "of the video; a film has its own times",
             Kind::Count("1/s", 1, 240, |it, rate| it.frame_rate = rate),
         ),
         Parameter::new(
@@ -316,18 +342,15 @@ impl Settings for Values {
         if self.burst.is_some() && self.losses.iter().all(|loss| *loss == 0.0) {
             return Err("a burst without loss: give a loss, too, such as loss=1%".to_owned());
         }
+        self.check_film()?;
         sctp::check(self)
     }
-}
-
-fn source(file: &str) -> Result<Trace, String> {
-    let bytes = fs::read(file).map_err(|error| format!("{file} cannot be read: {error}"))?;
-    Trace::from_csv(&bytes).map_err(|error| format!("{file}: {error}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::footage::testing as film;
     use crate::parameter::{Parameters, testing};
 
     fn read(text: &str) -> Result<Values, String> {
@@ -349,13 +372,34 @@ mod tests {
             ("burst=4,loss=0", "a burst without loss"),
             ("burst=2,loss=75%", "cannot come in bursts of 2: give a burst of at least 3.0"),
             ("rate=trace:/nowhere", "rate: /nowhere cannot be read"),
-            ("source=/nowhere", "source: /nowhere cannot be read"),
-            ("source=/proc/self/status", "/proc/self/status: not a trace of layered video"),
+            ("source=/nowhere.csv", "source: /nowhere.csv: No such file"),
+            ("source=/proc/self/status", "not an MPEG transport stream"),
             ("buffer=1K", "buffer: \"1K\" cannot be: give 2K to 1G"),
             ("mtu=100", "mtu: \"100\" cannot be: give 576 to 9000"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_film_and_no_table_is_refused_in_words() {
+        film::check_refusals::<Values>();
+        let error = film::with_source::<Values>(film::FILM, ",frame-rate=30").unwrap_err();
+        assert!(error.contains("a film has its own times: leave frame-rate out"), "{error}");
+        let many = "P,1\n".repeat(15_001);
+        for (table, words) in [
+            ("a,b\n1,2\n", "not a trace of layered video"),
+            ("type,bytes\n", "it has no pictures: give at least one line"),
+            ("type,bytes\nI,300000000\n", "300000000 bytes: give a film of at most 268435456"),
+            (&format!("type,bytes\n{many}"), "it takes longer than 600 s: give a shorter film"),
+        ] {
+            let name = format!("anabranch-ortiz2013-{}.csv", std::process::id());
+            let file = std::env::temp_dir().join(name);
+            std::fs::write(&file, table).unwrap();
+            let error = film::with_source::<Values>(&file.display().to_string(), "").unwrap_err();
+            std::fs::remove_file(&file).unwrap();
+            assert!(error.contains(words), "{error}");
         }
     }
 

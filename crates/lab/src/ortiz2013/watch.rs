@@ -7,11 +7,12 @@ use anabranch_netsim::{DropCause, ElementId, Observer, Packet, Pair, Sighting};
 use anabranch_sansio::{Machine, Time};
 
 use super::cell::{Cell, Setup};
+use super::values::FILM_TIME_MAX;
 use crate::recording::{RecordTo, Recording};
 
-/// Seconds that are counted; what comes later adds to the last one. No cell of the paper's takes
-/// longer: its video is under two minutes, and patience ends after five.
-const SECONDS_MAX: usize = 600;
+/// Seconds that are counted; what comes later adds to the last one. No film takes longer with the
+/// paper's patience, which ends after five minutes.
+const SECONDS_MAX: usize = FILM_TIME_MAX.as_secs() as usize + 300;
 
 /// What one link did in one second, towards the receiver.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

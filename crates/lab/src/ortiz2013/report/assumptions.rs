@@ -1,7 +1,47 @@
 //! What the paper leaves open, and what was chosen.
 
-/// What is open, and the choice with its reason.
-pub(super) const ASSUMPTIONS: [(&str, &str); 21] = [
+/// What is open, and the choice with its reason; of a film not what is about the paper's video.
+pub(super) fn assumptions(is_film: bool) -> Vec<(&'static str, &'static str)> {
+    let is_of_video = |what: &str| OF_VIDEO.contains(&what);
+    let of_film = FILM.into_iter().filter(|_| is_film);
+    of_film
+        .chain(ASSUMPTIONS.into_iter().filter(|(what, _)| !is_film || !is_of_video(what)))
+        .collect()
+}
+
+/// About the video that comes with this experiment, and what is seen of it.
+const OF_VIDEO: [&str; 8] = [
+    "Length",
+    "Pictures",
+    "Rates",
+    "Congestion",
+    "Spacing",
+    "Packets",
+    "Incomplete frames",
+    "Repeated pictures",
+];
+
+/// About a film.
+const FILM: [(&str, &str); 3] = [
+    (
+        "Layers",
+        "The film's pictures are its frames, in the order of decoding. Those that others refer to, \
+         or may, are the base layer, those that none refers to the enhancement: what is lost of \
+         these costs one picture. Sound and data are left out.",
+    ),
+    (
+        "Spacing",
+        "A picture's packets are full ones and a rest. They are spread evenly from where the \
+         picture begins in the film's own stream to where the next one does.",
+    ),
+    (
+        "Missing pictures",
+        "A picture of which any packet never came is missing. A late packet counts as there, as \
+         in the paper. Whether a decoder had what the picture refers to is not asked.",
+    ),
+];
+
+const ASSUMPTIONS: [(&str, &str); 21] = [
     (
         "Length",
         "2116 frames at 25 frames/s are 84.64 s. The paper's 88.64 s do not fit its own count.",

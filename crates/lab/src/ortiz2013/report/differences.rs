@@ -88,7 +88,7 @@ impl Cause {
 pub(super) fn differences(
     rows: &[Row],
     varied: &[VariedRow],
-    full_psnr_y_db: f64,
+    full_psnr_y_db: Option<f64>,
 ) -> Vec<Difference> {
     let runs = Runs { rows, varied, full_psnr_y_db };
     let of_row = |row: &Row| {
@@ -102,7 +102,7 @@ pub(super) fn differences(
 struct Runs<'a> {
     rows: &'a [Row],
     varied: &'a [VariedRow],
-    full_psnr_y_db: f64,
+    full_psnr_y_db: Option<f64>,
 }
 
 impl Runs<'_> {
@@ -133,17 +133,20 @@ impl Runs<'_> {
     }
 
     fn pictures(&self, row: &Row, paper_missing_db: f64) -> Option<Difference> {
-        let missing_db = |row: &Row| self.full_psnr_y_db - row.psnr_y_db.mean;
-        let meets = |row: &Row, paper_db: f64| (missing_db(row) - paper_db).abs() <= PSNR_Y_DB;
+        let meets = |row: &Row, paper_db: f64| {
+            self.missing_db(row).is_some_and(|ours| (ours - paper_db).abs() <= PSNR_Y_DB)
+        };
+        let missing_db = self.missing_db(row)?;
         if meets(row, paper_missing_db) {
             return None;
         }
         let other = self
             .other_reading_that_meets(row, |other, (_, paper_db)| meets(other, FULL - paper_db));
-        let each = missing_db(row) * row.frames / row.frames_repeated.max(1.0);
+        let each = missing_db * row.frames / row.frames_repeated.max(1.0);
         let (cause, evidence) = match other {
             Some(other) => {
-                let said = format!("{:.2} dB missing as {}", missing_db(other), other.strategy);
+                let other_db = self.missing_db(other)?;
+                let said = format!("{other_db:.2} dB missing as {}", other.strategy);
                 (Cause::OtherReading, said)
             }
             None => {
@@ -158,10 +161,15 @@ impl Runs<'_> {
         Some(Difference {
             row: *row,
             cause,
-            ours: format!("{:.2} dB missing", missing_db(row)),
+            ours: format!("{missing_db:.2} dB missing"),
             paper: format!("{paper_missing_db:.2} dB missing"),
             evidence,
         })
+    }
+
+    /// What is missing from the whole video's PSNR-Y.
+    fn missing_db(&self, row: &Row) -> Option<f64> {
+        Some(self.full_psnr_y_db? - row.psnr_y_db?.mean)
     }
 
     /// The cell with a choice that meets the paper wherever this strategy was run with it.
@@ -250,7 +258,7 @@ mod tests {
     const RELIABLE: Strategy = Strategy::Sctp(SctpStrategy::Multi(Treatment::Reliable));
 
     fn causes(rows: &[Row]) -> Vec<Cause> {
-        differences(rows, &[], 34.5).iter().map(|difference| difference.cause).collect()
+        differences(rows, &[], Some(34.5)).iter().map(|difference| difference.cause).collect()
     }
 
     #[test]
@@ -271,13 +279,13 @@ mod tests {
                 row: Row { mbps, ..row(RELIABLE, delay_s, 34.5) },
             })
         };
-        let cause = |varied: &[VariedRow]| differences(&[ours], varied, 34.5)[0].cause;
+        let cause = |varied: &[VariedRow]| differences(&[ours], varied, Some(34.5))[0].cause;
         let all: Vec<_> = run([40.0, 20.0, 3.6]).collect();
         assert_eq!(cause(&all), Cause::OtherChoice);
         let not_all: Vec<_> = run([40.0, 20.0, 9.0]).collect();
         assert_eq!(cause(&not_all), Cause::UnexplainedDelay);
         assert_eq!(cause(&all[..1]), Cause::UnexplainedDelay, "a single cell, by chance");
-        let found = differences(&[ours], &all, 34.5);
+        let found = differences(&[ours], &all, Some(34.5));
         assert!(found[0].evidence.contains("40.0000 s with one loss of a window"));
     }
 
@@ -305,7 +313,7 @@ mod tests {
             [30.0, 45.0, 60.0].into_iter().zip(more_db).flat_map(cell).collect::<Vec<_>>()
         };
         let of_none = |rows: &[Row]| {
-            let found = differences(rows, &[], 34.5);
+            let found = differences(rows, &[], Some(34.5));
             let of_none = found.iter().filter(|it| it.row.strategy == with(0));
             of_none.map(|it| it.cause).collect::<Vec<_>>()
         };

@@ -104,13 +104,16 @@ fn graphs(setup: &Setup, cell: &Cell, measured: &Measured) -> Vec<Graph> {
     let eth0 = interface(0, |second| second.eth0_mbps, |second| second.eth0_discards);
     let eth1 = interface(1, |second| second.eth1_mbps, |second| second.eth1_discards);
     let psnr = of(seconds, "dB", GREEN, Form::Line, |second| second.psnr_y_db).near_its_values();
-    let psnr = graph("PSNR-Y", psnr, None);
+    // A film is not scored.
+    let is_scored = seconds.iter().any(|second| second.psnr_y_db.is_some());
+    let psnr = is_scored.then(|| graph("PSNR-Y", psnr, None));
     let loss = of(seconds, "Mbit/s lost", RED, Form::Area, |second| Some(second.loss_mbps));
     let loss = loss.up_to(0.1);
     let delay = graph("delay, and loss at the receiver", delay(seconds), Some(loss));
-    match seconds.iter().any(|second| second.eth1_mbps > 0.0) {
-        true => vec![eth0, psnr, eth1, delay],
-        false => vec![eth0, psnr, delay],
+    let eth1 = seconds.iter().any(|second| second.eth1_mbps > 0.0).then_some(eth1);
+    match psnr {
+        Some(psnr) => [eth0, psnr].into_iter().chain(eth1).chain([delay]).collect(),
+        None => [eth0, delay].into_iter().chain(eth1).collect(),
     }
 }
 

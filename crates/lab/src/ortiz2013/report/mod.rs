@@ -10,7 +10,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::bar::{DELAY_MARGIN_S, PSNR_Y_MARGIN_DB, Standing, standings, terms};
 use super::cell::{Cell, Setup, Source};
-use super::measure::Measured;
+use super::measure::{Measured, Outcome};
 use super::paper::{FULL, published};
 use super::sensitivity::Variation;
 use super::strategy::Strategy;
@@ -18,7 +18,7 @@ use super::table::{Row, rows};
 use crate::Estimate;
 use crate::drawing::FigureError;
 use crate::page::{assumed, cited, page, seeds_in_words};
-use assumptions::ASSUMPTIONS;
+use assumptions::assumptions;
 use differences::{Cause, Difference, differences};
 pub use figure::figure;
 use sensitivity::{VariedRow, sensitive, varied_rows};
@@ -77,7 +77,7 @@ impl Experiment<'_> {
             @for figure in figures? { (figure) }
             @if are_papers { (different(&rows, &varied, full)) }
             @if !varied.is_empty() { (sensitive(&rows, &varied)) }
-            (assumed(&ASSUMPTIONS))
+            (assumed(&assumptions(self.setup.video.film().is_some())))
             (cited(version, "the commands of this page"))
         };
         Ok(page(title, &body))
@@ -95,8 +95,7 @@ impl Experiment<'_> {
                 (cell)
             }
             p {
-                "Delay " (format!("{:.4} s, PSNR-Y {:.2} dB", measured.outcome.delay_s,
-                    measured.outcome.psnr_y_db))
+                "Delay " (format!("{:.4} s, ", measured.outcome.delay_s)) (seen(&measured.outcome))
                 @if let Some((delay_s, psnr)) = values {
                     small { " (paper: " (format!("{delay_s:.4} s, {psnr:.2} dB")) ")" }
                 }
@@ -127,6 +126,7 @@ impl Experiment<'_> {
                      where the text speaks of its parameters, these are meant."
                 }
             }
+            @for said in self.setup.said_of_film() { p { (said) } }
             p {
                 "Run as " code { (self.command) } " with anabranch " (env!("CARGO_PKG_VERSION"))
                 ", seeds " (seeds) ": " (self.results.len()) " cells, " (simulated)
@@ -159,18 +159,20 @@ fn bar(standings: &[Standing], setup: &Setup) -> Markup {
                  bar: all of 30 Mbit/s, at about 15 ms, where the fastest takes 8.9."
             }
         }
-        p {
-            "The bar: a mean delay at most " (DELAY_MARGIN_S * 1e3)
-            " ms above the lowest of all others in the same network, and PSNR-Y within "
-            (PSNR_Y_MARGIN_DB) " dB of the whole video's. Then none of them is better on both. "
-            (met(standings))
+        @if setup.full_psnr_y_db().is_some() {
+            p {
+                "The bar: a mean delay at most " (DELAY_MARGIN_S * 1e3)
+                " ms above the lowest of all others in the same network, and PSNR-Y within "
+                (PSNR_Y_MARGIN_DB) " dB of the whole video's. Then none of them is better on both. "
+                (met(standings))
+            }
         }
         (standing_table(standings))
     }
 }
 
 /// The same with the receive window, the timers and the order of the others.
-fn on_equal_terms(rows: &[Row], varied: &[VariedRow], full: f64) -> Markup {
+fn on_equal_terms(rows: &[Row], varied: &[VariedRow], full: Option<f64>) -> Markup {
     let others = rows.iter().filter(|row| row.strategy != Strategy::OURS);
     let ours = varied.iter().filter(|it| it.variation == Variation::EqualTerms);
     let rows: Vec<_> = others.chain(ours.map(|it| &it.row)).copied().collect();
@@ -187,29 +189,31 @@ fn on_equal_terms(rows: &[Row], varied: &[VariedRow], full: f64) -> Markup {
 }
 
 fn met(standings: &[Standing]) -> String {
-    let met = standings.iter().filter(|standing| standing.is_within_bar()).count();
+    let met = standings.iter().filter(|standing| standing.is_within_bar() == Some(true)).count();
     format!("Met in {met} of {}.", standings.len())
 }
 
 fn standing_table(standings: &[Standing]) -> Markup {
+    let is_scored = standings.iter().any(|standing| standing.full_psnr_y_db.is_some());
+    let seen = if is_scored { "PSNR-Y" } else { "missing pictures" };
     html! {
         div.scroll { table {
             thead { tr {
-                th { "Links" } th { "Fastest other" } th { "its delay" } th { "its PSNR-Y" }
-                th { "our delay" } th { "our PSNR-Y" } th { "Bar" }
+                th { "Links" } th { "Fastest other" } th { "its delay" } th { "its " (seen) }
+                th { "our delay" } th { "our " (seen) } @if is_scored { th { "Bar" } }
             } }
             tbody { @for standing in standings {
                 tr {
                     td { (standing.ours.mbps) " Mbit/s, " (standing.ours.loss) }
                     td { (standing.fastest.strategy) }
                     td { (milliseconds(standing.fastest.delay_s)) }
-                    td { (decibels(standing.fastest.psnr_y_db)) }
+                    td { (standing.fastest.seen()) }
                     td { (milliseconds(standing.ours.delay_s)) }
-                    td { (decibels(standing.ours.psnr_y_db)) }
-                    @if standing.is_within_bar() {
-                        td.good { "within" }
-                    } @else {
-                        td.bad { "missed" }
+                    td { (standing.ours.seen()) }
+                    @match standing.is_within_bar() {
+                        Some(true) => td.good { "within" },
+                        Some(false) => td.bad { "missed" },
+                        None => {}
                     }
                 }
             } }
@@ -222,9 +226,15 @@ fn tables(setup: &Setup, rows: &[Row]) -> Markup {
     html! {
         h2 id="tables" { (if are_papers { "Tables 2 to 5" } else { "Tables" }) }
         p {
-            "Mean one-way delay of the packets and mean PSNR-Y, each with its 95 % confidence \
-             interval over the seeds where that shows. In grey: the mean over seconds instead of \
-             packets"
+            @if setup.full_psnr_y_db().is_some() {
+                "Mean one-way delay of the packets and mean PSNR-Y, each with its 95 % confidence \
+                 interval over the seeds where that shows."
+            } @else {
+                "Mean one-way delay of the packets with its 95 % confidence interval over the \
+                 seeds where that shows, and how many pictures are missing, in brackets how many \
+                 of the base layer."
+            }
+            " In grey: the mean over seconds instead of packets"
             @if are_papers {
                 ", and the paper's values. The paper's whole video has " (FULL) " dB."
             } @else { "." }
@@ -260,7 +270,7 @@ fn strategy_row(setup: &Setup, rows: &[&Row]) -> Markup {
             @for mbps in setup.values().rates_mbps() {
                 @let is_here = |row: &&&Row| row.mbps.total_cmp(&mbps).is_eq();
                 td { @if let Some(row) = rows.iter().find(is_here) {
-                    (seconds(row.delay_s)) " · " (decibels(row.psnr_y_db))
+                    (seconds(row.delay_s)) " · " (row.seen())
                     small { "per second " (seconds(row.delay_by_second_s)) }
                     @if let Some((delay_s, psnr)) = setup.published(row.strategy, mbps, row.loss) {
                         small { "paper " (format!("{delay_s:.4} s · {psnr:.2} dB")) }
@@ -271,7 +281,7 @@ fn strategy_row(setup: &Setup, rows: &[&Row]) -> Markup {
     }
 }
 
-fn different(rows: &[Row], varied: &[VariedRow], full: f64) -> Markup {
+fn different(rows: &[Row], varied: &[VariedRow], full: Option<f64>) -> Markup {
     let differences = differences(rows, varied, full);
     let compared = rows.iter().filter(|row| published(row.strategy, row.mbps, row.loss).is_some());
     html! {
@@ -316,8 +326,16 @@ fn seconds(delay_s: Estimate) -> String {
     format!("{delay_s:.4} s")
 }
 
-fn decibels(psnr_y_db: Estimate) -> String {
-    format!("{psnr_y_db:.2} dB")
+/// What a viewer sees of one run.
+fn seen(outcome: &Outcome) -> String {
+    match (outcome.psnr_y_db, outcome.base_missing) {
+        (Some(psnr_y_db), _) => format!("PSNR-Y {psnr_y_db:.2} dB"),
+        (None, base) => {
+            let all = outcome.frames_full + outcome.frames_repeated;
+            let (missing, base) = (outcome.frames_repeated, base.unwrap_or_default());
+            format!("{missing} of {all} pictures missing, {base} of the base layer")
+        }
+    }
 }
 
 #[cfg(test)]

@@ -68,26 +68,44 @@ pub(super) fn observed(setup: &Setup, measured: &Measured) -> String {
     let after = &after[..after.len().min(setup.whole_s.saturating_sub(split))];
     let sum = |of: fn(&Second) -> f64| seconds.iter().map(of).sum::<f64>();
     let (eth0, eth1) = (sum(|second| second.eth0_mbps), sum(|second| second.eth1_mbps));
+    let course = match (before, after) {
+        ([], all) | (all, []) => format!(
+            "mean delay {}; missing at the receiver {} Mbit/s",
+            delay(all),
+            missing_mbps(all)
+        ),
+        (before, after) => format!(
+            "mean delay {} in the first {split} s and {} after; missing at the receiver {} and {} \
+             Mbit/s",
+            delay(before),
+            delay(after),
+            missing_mbps(before),
+            missing_mbps(after)
+        ),
+    };
     format!(
-        "eth1 carries {:.1} % of all bytes; mean delay {} in the first {split} s and {} after; \
-         missing at the receiver {:.2} and {:.2} Mbit/s; at rest after {} s; timers expired: {}.",
+        "eth1 carries {:.1} % of all bytes; {course}; at rest after {} s; timers expired: {}.",
         100.0 * eth1 / (eth0 + eth1).max(f64::MIN_POSITIVE),
-        delay(before),
-        delay(after),
-        mean(before, |second| Some(second.loss_mbps)),
-        mean(after, |second| Some(second.loss_mbps)),
         measured.outcome.duration_s,
         measured.outcome.timeouts,
     )
 }
 
+/// A dash where nothing arrived.
 fn delay(seconds: &[Second]) -> String {
-    let delay_s = mean(seconds, |second| second.delay_s);
-    if delay_s < 1.0 { format!("{:.1} ms", delay_s * 1e3) } else { format!("{delay_s:.1} s") }
+    match mean(seconds, |second| second.delay_s) {
+        Some(delay_s) if delay_s < 1.0 => format!("{:.1} ms", delay_s * 1e3),
+        Some(delay_s) => format!("{delay_s:.1} s"),
+        None => "\u{2013}".to_owned(),
+    }
 }
 
-/// Zero where there is nothing.
-fn mean(seconds: &[Second], of: impl Fn(&Second) -> Option<f64>) -> f64 {
+fn missing_mbps(seconds: &[Second]) -> String {
+    format!("{:.2}", mean(seconds, |second| Some(second.loss_mbps)).unwrap_or_default())
+}
+
+/// `None` where there is nothing.
+fn mean(seconds: &[Second], of: impl Fn(&Second) -> Option<f64>) -> Option<f64> {
     let values: Vec<_> = seconds.iter().filter_map(of).collect();
-    values.iter().sum::<f64>() / (values.len() as f64).max(1.0)
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
