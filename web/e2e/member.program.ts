@@ -142,14 +142,21 @@ describe('anabranch call in a room', () => {
     await hall.line(/^Bob: Hello hall$/m);
     expect(await hall.interrupt()).toBe(0);
     await bob.untilText('notices', 'Hall left.');
-    const played = await readFile(join(folder, '2-Bob', 'played.csv'), 'utf8');
-    expect(played.split('\n').filter((line) => line.startsWith('picture,')).length).toBeGreaterThan(
-      9,
-    );
-    expect(played.split('\n').filter((line) => line.startsWith('voice,')).length).toBeGreaterThan(
-      49,
-    );
+    await expectRecorded(join(folder, '2-Bob'));
     expect(bob.complaints).toEqual([]);
+  });
+
+  it('records beside its page what another one says and shows', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'anabranch-beside-'));
+    const other = new Program('call', '--record', folder, link.replace(PATHS, OTHER_PATHS));
+    const alice = await open(await other.url());
+    await bob.enter('Bob');
+    await alice.enter('Alice');
+    await alice.sees(1);
+    await alice.hears();
+    expect([...alice.complaints, ...bob.complaints]).toEqual([]);
+    expect(await other.interrupt()).toBe(0);
+    await expectRecorded(join(folder, '1-Bob'));
   });
 
   it('goes on where the program was held up, and lets a page in again', async () => {
@@ -246,6 +253,14 @@ async function fetches(
   ]);
   const read = await readFile(await download.path());
   expect(read.equals(offered ?? new Uint8Array())).toBe(true);
+}
+
+/** Voice and pictures of more than a moment are in this folder. */
+async function expectRecorded(folder: string) {
+  const lines = (await readFile(join(folder, 'played.csv'), 'utf8')).split('\n');
+  const count = (media: string) => lines.filter((line) => line.startsWith(`${media},`)).length;
+  expect(count('picture')).toBeGreaterThan(9);
+  expect(count('voice')).toBeGreaterThan(49);
 }
 
 /** A key that nobody here has. */

@@ -48,7 +48,8 @@ pub(crate) struct Call {
     /// The same in place of the page's microphone: Opus.
     #[arg(long, value_name = "FILE|command:...")]
     microphone: Option<DeviceSource>,
-    /// Writes what is heard and seen into this folder.
+    /// Writes what is heard and seen into this folder; in a room, into a folder for each of the
+    /// others.
     #[arg(long, value_name = "FOLDER")]
     record: Option<PathBuf>,
     /// Serves no page; in a room the program itself is the member then, and needs --name.
@@ -123,17 +124,16 @@ impl Call {
             ("--name", self.name.is_some()),
             ("--camera", self.camera.is_some()),
             ("--microphone", self.microphone.is_some()),
-            ("--record", self.record.is_some()),
         ];
         if let Some((option, _)) = devices.iter().find(|(_, is_given)| *is_given) {
             return Err(Failure::usage(format!(
-                "in a room the page asks for your name and has camera, microphone and loudspeaker: \
+                "in a room the page asks for your name and has camera and microphone: \
                  leave {option} out, or give --no-page, too"
             )));
         }
         let page = RoomPage::start(self.page_port).await.map_err(Failure::usage)?;
         output::print(&format!("{}\n", page.url()))?;
-        Ok(Visitor::Page(page))
+        Ok(Visitor::Page { page, record: self.record })
     }
 }
 

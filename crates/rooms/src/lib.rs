@@ -16,14 +16,16 @@ mod allowance;
 mod association;
 mod forwarding;
 mod lacking;
+mod listener;
 mod machine;
 mod participant;
 pub mod protocol;
 mod rooms;
 
 pub use agent::{Agent, AgentConfig, AgentEvent, AgentStats, PeerKeys, Said, Sealed};
+pub use listener::{Listener, ListenerEvent};
 pub use machine::{JoinError, Server, ServerConfig};
-pub use participant::{Participant, ParticipantEvent};
+pub use participant::Participant;
 pub use rooms::{
     Event, GuestId, MEMBERS_MAX, MemberReport, Occurrence, RoomId, RoomLabel, RoomReport, Rooms,
     RoomsConfig, Tokens,

@@ -4,10 +4,11 @@
 //! concealed; `picture.h264` is in Annex B form, `picture.ivf` what VP8, VP9 and AV1 come in;
 //! `played.csv` has a line for each frame, with its times on both clocks. The files of the second
 //! call that a listener takes end in `-2`, as do those of a call whose pictures come in another
-//! format from now on, and so on.
+//! format from now on, of somebody who is met again, and so on.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
+use std::mem;
 use std::path::{Path, PathBuf};
 
 use anabranch_call::{Media, PictureFormat, Playback, Played, VideoFormat};
@@ -45,8 +46,10 @@ pub(super) struct Recorder {
     played: BufWriter<File>,
     video: Option<VideoFormat>,
     start: Option<Time>,
-    /// Sets of files that were begun.
-    sets: u32,
+    /// Which set of files is written.
+    set: u32,
+    /// Whether a call has begun.
+    is_begun: bool,
 }
 
 struct Voice {
@@ -64,22 +67,25 @@ enum Picture {
 }
 
 impl Recorder {
-    /// Makes the folder; what it held of an earlier call is replaced.
-    pub(super) fn create(folder: &Path) -> io::Result<Self> {
+    /// Makes the folder; what it held of an earlier call is replaced, from this set of files on,
+    /// of which 1 is the first.
+    pub(super) fn create(folder: &Path, set: u32) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        let played = open_table(&folder.join("played.csv"))?;
+        let played = open_table(&path(folder, set, "played", "csv"))?;
         let folder = folder.to_owned();
-        Ok(Self { folder, voice: None, picture: None, played, video: None, start: None, sets: 0 })
+        let (voice, picture, video, start) = (None, None, None, None);
+        Ok(Self { folder, voice, picture, played, video, start, set, is_begun: false })
+    }
+
+    /// Which set of files is written.
+    pub(super) const fn set(&self) -> u32 {
+        self.set
     }
 
     /// A call begins, in which this comes.
     pub(super) fn begin(&mut self, media: &Media) -> io::Result<()> {
         self.video.clone_from(&media.video);
-        if self.sets > 0 {
-            self.begin_files()?;
-        }
-        self.sets = self.sets.max(1);
-        Ok(())
+        if mem::replace(&mut self.is_begun, true) { self.begin_files() } else { Ok(()) }
     }
 
     /// What comes from now on.
@@ -94,17 +100,14 @@ impl Recorder {
 
     fn begin_files(&mut self) -> io::Result<()> {
         self.finish()?;
-        self.sets += 1;
+        self.set += 1;
         (self.voice, self.picture, self.start) = (None, None, None);
         self.played = open_table(&self.path("played", "csv"))?;
         Ok(())
     }
 
     fn path(&self, name: &str, extension: &str) -> PathBuf {
-        self.folder.join(match self.sets {
-            0 | 1 => format!("{name}.{extension}"),
-            set => format!("{name}-{set}.{extension}"),
-        })
+        path(&self.folder, self.set, name, extension)
     }
 
     /// Something was played out.
@@ -242,6 +245,13 @@ impl Picture {
     }
 }
 
+fn path(folder: &Path, set: u32, name: &str, extension: &str) -> PathBuf {
+    folder.join(match set {
+        1 => format!("{name}.{extension}"),
+        set => format!("{name}-{set}.{extension}"),
+    })
+}
+
 fn open_table(path: &Path) -> io::Result<BufWriter<File>> {
     let mut table = BufWriter::new(File::create(path)?);
     writeln!(table, "media,frame,captured_us,played_us,bytes")?;
@@ -264,7 +274,7 @@ mod tests {
     #[test]
     fn a_recording_has_each_frame_at_its_time() {
         let folder = std::env::temp_dir().join(format!("anabranch-rec-{}", std::process::id()));
-        let mut recorder = Recorder::create(&folder).unwrap();
+        let mut recorder = Recorder::create(&folder, 1).unwrap();
         let voice = |n: u8| Played::Voice(Bytes::from(vec![0x48, n]));
         recorder.take(&playback(1_000, 0, voice(0))).unwrap();
         recorder.take(&playback(1_020, 1, Played::Concealed)).unwrap();

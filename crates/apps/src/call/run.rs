@@ -71,7 +71,7 @@ pub async fn call(
     for source in [&camera, &microphone].into_iter().flatten() {
         source.check(input_options, clock).await?;
     }
-    let recorder = record.as_deref().map(Recorder::create).transpose();
+    let recorder = record.as_deref().map(|folder| Recorder::create(folder, 1)).transpose();
     let recorder = recorder.map_err(|source| unwritable(record.as_ref(), source))?;
     let is_near = url.host.as_deref().is_some_and(is_loopback);
     let over_all = url.mode == Mode::Caller && url.paths.is_empty() && !is_near;

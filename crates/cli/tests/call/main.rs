@@ -6,6 +6,8 @@ mod greedy;
 #[path = "../transfer/harness.rs"]
 #[expect(dead_code, reason = "the tests of several programs share it")]
 mod harness;
+#[path = "../watch/page.rs"]
+mod page;
 mod recording;
 mod refusals;
 mod rooms;

@@ -9,8 +9,12 @@ const TABLE_LEN: u64 = 8_000;
 
 /// Waits until seconds of a call are recorded.
 pub(crate) fn wait_for(folder: &str) {
-    let table = Path::new(folder).join("played.csv");
-    while std::fs::metadata(&table).map_or(0, |it| it.len()) < TABLE_LEN {
+    wait_for_table(&Path::new(folder).join("played.csv"));
+}
+
+/// Waits until this table names so much.
+pub(crate) fn wait_for_table(table: &Path) {
+    while std::fs::metadata(table).map_or(0, |it| it.len()) < TABLE_LEN {
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -107,7 +107,6 @@ fn what_enters_no_room_is_refused_in_words() {
     for (arguments, words) in [
         (vec!["--no-page", room], "in a room --no-page needs --name"),
         (vec!["--camera", FILM, room], "leave --camera out, or give --no-page"),
-        (vec!["--record", "folder", room], "leave --record out, or give --no-page"),
         (vec!["--name", "Alice", room], "in a room the page asks for your name"),
         (vec!["anabranch://127.0.0.1:9000?room=lab"], "option token has no value"),
         (vec!["anabranch://:9000?room=lab&token=a"], "a room is one of a server"),

@@ -1,10 +1,12 @@
-//! People in a room who have no page: their programs have films in the place of camera and
+//! People in a room. Most have no page: their programs have films in the place of camera and
 //! microphone, and folders in the place of loudspeaker and screen.
 
 use std::fs::File;
+use std::path::Path;
 
 use super::ME;
 use crate::harness::{Place, Running, free_port, program, run};
+use crate::page::Page;
 use crate::recording;
 
 const ROOMS: &str =
@@ -78,6 +80,49 @@ fn people_without_pages_meet_in_a_room_and_record_each_other() {
     server.assert_success();
 }
 
+/// Opens the page of a program and enters the room by it.
+fn enter_by_page(url: &str, name: &str) -> Page {
+    let mut page = Page::open(url);
+    page.ask(&format!(r#"{{"type":"hello","protocol":1,"program":"a page","name":"{name}"}}"#));
+    page.until(|message| message["type"] == "welcome");
+    page.until_media();
+    page
+}
+
+#[test]
+fn what_a_page_hears_and_sees_is_recorded_visit_by_visit() {
+    let meet = Meet::new("room-page");
+    let server = meet.start();
+    let mut alice = meet.enter("Alice", &["--camera", ME, "--microphone", ME]);
+    alice.line_with("nobody else is there yet.");
+    let [urls, hers] = ["urls", "hers"].map(|name| meet.place.file(name));
+    let mut agent = program(&["call", "--record", &hers, &meet.link()]);
+    let mut agent = Running::spawn(agent.stdout(File::create(&urls).unwrap()));
+    agent.line_with("Open the page above");
+    let url = std::fs::read_to_string(&urls).unwrap();
+    let recorded = format!("{hers}/1-Alice");
+    let page = enter_by_page(url.trim(), "Bob");
+    recording::wait_for(&recorded);
+    drop(page);
+    alice.line_with("Bob left.");
+    recording::assert_whole(&recorded, ME);
+    let first = std::fs::read(Path::new(&recorded).join("played.csv")).unwrap();
+    let mut page = enter_by_page(url.trim(), "Carol");
+    recording::wait_for_table(&Path::new(&recorded).join("played-2.csv"));
+    page.until_media();
+    agent.interrupt();
+    agent.assert_success();
+    alice.line_with("Carol left.");
+    let files = ["played.csv", "voice-2.opus", "picture-2.ivf"];
+    let read = files.map(|file| std::fs::read(Path::new(&recorded).join(file)).unwrap());
+    assert_eq!(read[0], first);
+    assert!(read.iter().all(|file| file.len() > 1_000));
+    alice.interrupt();
+    alice.assert_success();
+    server.interrupt();
+    server.assert_success();
+}
+
 #[test]
 fn who_lost_the_room_comes_back_and_ends_when_the_room_does() {
     let meet = Meet::new("room-back");
@@ -106,6 +151,9 @@ fn a_file_or_a_token_that_will_not_do_is_named() {
         (&["--record", &unwritable, &link], 1, "cannot write "),
         (&[&wrong], 1, "anabranch: This link opens no room here. Ask for a new one"),
     ];
+    let (status, said) = run(&["call", "--record", &unwritable, &link]);
+    assert_eq!(status, Some(1), "{said}");
+    assert!(said.contains("cannot write "), "{said}");
     for (arguments, expected, words) in cases {
         let named = ["call", "--no-page", "--name", "Ann"];
         let (status, said) = run(&[&named, arguments].concat());

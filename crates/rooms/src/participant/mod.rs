@@ -4,7 +4,6 @@
 //! it says goes into [`Agent::push`](crate::Agent::push), what
 //! [`Agent::receive`](crate::Agent::receive) returns comes in here.
 
-mod others;
 #[cfg(test)]
 mod tests;
 
@@ -12,64 +11,16 @@ use std::collections::VecDeque;
 
 use anabranch_call::{Device, Media, Picture, PictureKind, Playback, picture_unit, voice_unit};
 use anabranch_media::cutter::UnitCutter;
-use anabranch_media::{Layer, Piece, Unit};
+use anabranch_media::{Layer, Unit};
 use anabranch_sansio::{Time, Wakeup};
 use anabranch_session::treatment::MediaClass;
 use bytes::Bytes;
 
-use crate::Said;
-use crate::protocol::{
-    FILES_STREAM, FromMember, FromRoom, MemberEntry, MemberNumber, PROTOCOL_VERSION, Reason,
-};
-use others::Others;
+use crate::protocol::{FromMember, FromRoom, MemberNumber, PROTOCOL_VERSION};
+use crate::{Listener, ListenerEvent, Said};
 
 /// Messages that wait for the agent, which takes them after each input.
 const SAID_MAX: usize = 4_096;
-
-/// Events that wait for the program around; it takes them after each input.
-const EVENTS_MAX: usize = 1_024;
-
-/// What a participant reports.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ParticipantEvent {
-    /// It is in the room.
-    Entered {
-        /// The room's title.
-        title: String,
-        /// Who else is there.
-        members: Vec<MemberEntry>,
-    },
-    /// Somebody is in, sends something else from now on, or is there again.
-    Member(MemberEntry),
-    /// Somebody came.
-    Joined {
-        /// What it calls itself.
-        name: String,
-    },
-    /// Somebody is gone.
-    Left {
-        /// Who.
-        member: MemberNumber,
-        /// A sentence about it.
-        text: String,
-    },
-    /// Somebody wrote something.
-    Text {
-        /// What it calls itself.
-        name: String,
-        /// The words.
-        text: String,
-    },
-    /// Who could listen, in a sentence.
-    Listeners(String),
-    /// The room's last words.
-    Bye {
-        /// For programs.
-        reason: Reason,
-        /// For people.
-        text: String,
-    },
-}
 
 /// A member of a room whose voice and pictures are encoded elsewhere, and who plays those of all
 /// others out, each at its time.
@@ -91,9 +42,8 @@ pub struct Participant {
     resume: Option<String>,
     /// When the room was heard last.
     heard: Time,
-    others: Others,
+    listener: Listener,
     said: VecDeque<Said>,
-    events: VecDeque<ParticipantEvent>,
 }
 
 impl Participant {
@@ -112,9 +62,8 @@ impl Participant {
             is_inside: false,
             resume: None,
             heard: Time::ZERO,
-            others: Others::default(),
+            listener: Listener::new(),
             said: VecDeque::new(),
-            events: VecDeque::new(),
         }
     }
 
@@ -188,14 +137,9 @@ impl Participant {
     /// The room, or the agent, said something.
     pub fn handle(&mut self, now: Time, said: Said) {
         self.heard = now;
-        if said.is_text {
-            if let Ok(words) = FromRoom::decode(&said.payload) {
-                self.on_words(words);
-            }
-        } else if said.stream != FILES_STREAM
-            && let Ok(piece) = Piece::decode(said.payload)
-        {
-            self.others.push(now, piece);
+        if let Some(words) = self.listener.hear(now, said) {
+            self.obey(&words);
+            self.listener.on_words(words);
         }
     }
 
@@ -205,15 +149,15 @@ impl Participant {
     }
 
     /// The next thing to know.
-    pub fn poll_event(&mut self) -> Option<ParticipantEvent> {
-        self.events.pop_front()
+    pub fn poll_event(&mut self) -> Option<ListenerEvent> {
+        self.listener.poll_event()
     }
 
     /// What of somebody's is to be heard or seen next, if it is due at `now`.
     pub fn poll_playback(&mut self, now: Time) -> Option<(MemberNumber, Playback)> {
-        let played = self.others.poll(now);
+        let played = self.listener.poll_playback(now);
         if played.is_none() {
-            for member in self.others.take_keys_wanted(now) {
+            while let Some(member) = self.listener.poll_key_wanted(now) {
                 self.say(&FromMember::WantKey { member });
             }
         }
@@ -223,58 +167,18 @@ impl Participant {
     /// When [`poll_playback`](Self::poll_playback) has something to do next.
     #[must_use]
     pub fn playback_timeout(&self, now: Time) -> Option<Wakeup> {
-        self.others.poll_timeout(now)
+        self.listener.playback_timeout(now)
     }
 
-    fn on_words(&mut self, words: FromRoom) {
-        match words {
-            FromRoom::Welcome { room, resume, mut members, listeners, .. } => {
-                (self.is_inside, self.resume) = (true, Some(resume));
-                self.say_media();
-                self.others.keep(&members);
-                members.retain(|member| self.others.insert(member));
-                self.tell(ParticipantEvent::Entered { title: room.title, members });
-                self.tell(ParticipantEvent::Listeners(listeners.text));
-            }
-            FromRoom::Joined { member } => {
-                if self.others.insert(&member) {
-                    self.tell(ParticipantEvent::Joined { name: member.name.clone() });
-                    self.tell(ParticipantEvent::Member(member));
-                }
-            }
-            FromRoom::Left { member, text } => {
-                self.others.remove(member);
-                self.tell(ParticipantEvent::Left { member, text });
-            }
-            FromRoom::Media { member, media, voice_frames } => {
-                if let Some(entry) = self.others.set_media(member, media, voice_frames) {
-                    self.tell(ParticipantEvent::Member(entry));
-                }
-            }
-            FromRoom::Encode { video_bps, .. } => self.is_seen = video_bps > 0,
-            FromRoom::Text(line) => {
-                self.tell(ParticipantEvent::Text { name: line.name, text: line.text });
-            }
-            FromRoom::Listeners(listeners) => {
-                self.tell(ParticipantEvent::Listeners(listeners.text));
-            }
-            FromRoom::Bye { reason, text } => {
-                self.is_inside = false;
-                self.tell(ParticipantEvent::Bye { reason, text });
-            }
-            // A film makes no key picture when somebody wants one; files are for people.
-            FromRoom::WantKey
-            | FromRoom::Away { .. }
-            | FromRoom::Back { .. }
-            | FromRoom::File(_)
-            | FromRoom::FileRefused { .. }
-            | FromRoom::FileGone { .. }
-            | FromRoom::Locked { .. }
-            | FromRoom::Knocked { .. }
-            | FromRoom::Direct(_)
-            | FromRoom::DirectEnd
-            | FromRoom::Beat
-            | FromRoom::Unknown => {}
+    /// Does what the words ask of who sends; a film makes no key picture when somebody wants one.
+    fn obey(&mut self, words: &FromRoom) {
+        if let FromRoom::Welcome { resume, .. } = words {
+            (self.is_inside, self.resume) = (true, Some(resume.clone()));
+            self.say_media();
+        } else if let FromRoom::Encode { video_bps, .. } = words {
+            self.is_seen = *video_bps > 0;
+        } else if let FromRoom::Bye { .. } = words {
+            self.is_inside = false;
         }
     }
 
@@ -300,11 +204,5 @@ impl Participant {
     fn say(&mut self, words: &FromMember) {
         let stream = MediaClass::Control.stream().0;
         self.said.push_back(Said { stream, is_text: true, payload: words.encode() });
-    }
-
-    fn tell(&mut self, event: ParticipantEvent) {
-        if self.events.len() < EVENTS_MAX {
-            self.events.push_back(event);
-        }
     }
 }

@@ -1,57 +1,19 @@
 //! A participant and the words of a room, without a network.
 
-use std::time::Duration;
-
-use anabranch_call::{PictureFormat, Played, VideoFormat, VoiceFormat};
+use anabranch_media::Piece;
 use anabranch_media::piece::Header;
 use anabranch_sansio::Rng;
 
 use super::*;
-use crate::MEMBERS_MAX;
-use crate::protocol::{Kind, Listeners, Role, RoomEntry, TextLine, forwarded};
-
-const START: Time = Time::ZERO;
-
-fn at(ms: u64) -> Time {
-    START + Duration::from_millis(ms)
-}
-
-fn member(number: u16, media: Media) -> MemberEntry {
-    let (number, name) = (MemberNumber(number), format!("member {number}"));
-    MemberEntry { number, name, role: Role::Attendee, media, away: false }
-}
+use crate::listener::tests::{START, at, both_on, member, picture, said, welcome};
+use crate::protocol::{Kind, Reason, TextLine, forwarded};
 
 fn says(participant: &mut Participant, now: Time, words: &FromRoom) {
-    participant.handle(now, Said { stream: 0, is_text: true, payload: words.encode() });
-}
-
-fn welcome(members: Vec<MemberEntry>) -> FromRoom {
-    FromRoom::Welcome {
-        protocol: PROTOCOL_VERSION,
-        program: "a room".to_owned(),
-        room: RoomEntry { name: "tea".to_owned(), title: "Tea".to_owned() },
-        you: MemberNumber(9),
-        role: Role::Attendee,
-        locked: false,
-        resume: "again".to_owned(),
-        now_us: 0,
-        members,
-        texts: Vec::new(),
-        files: Vec::new(),
-        listeners: Listeners { is: "room".to_owned(), text: "The room could.".to_owned() },
-    }
+    participant.handle(now, said(words));
 }
 
 fn encode(video_bps: u64) -> FromRoom {
     FromRoom::Encode { video_bps, voice_bps: 24_000, why: String::new() }
-}
-
-fn both_on(media: &mut Media) {
-    let format = PictureFormat::Vp9;
-    let codec = "vp09.00.10.08".to_owned();
-    media.video = Some(VideoFormat { codec, format, width: None, height: None, fps: None });
-    media.voice = Some(VoiceFormat::opus());
-    (media.camera, media.microphone) = (Device::On, Device::On);
 }
 
 /// In a room with member 1, who sees pictures.
@@ -62,10 +24,6 @@ fn inside() -> Participant {
     says(&mut participant, START, &encode(1_000_000));
     while participant.poll_said().is_some() || participant.poll_event().is_some() {}
     participant
-}
-
-fn picture(ms: u64, kind: PictureKind) -> Picture {
-    Picture { at: at(ms), kind, bytes: Bytes::from(vec![kind.class() as u8; 2_000]) }
 }
 
 /// The words that wait for the room.
@@ -96,7 +54,7 @@ fn it_greets_first_and_comes_back_as_the_same_member() {
     assert!(!participant.is_inside() && !participant.was_inside());
     says(&mut participant, at(50), &welcome(vec![member(1, Media::default())]));
     assert!(participant.is_inside());
-    let Some(ParticipantEvent::Entered { title, members }) = participant.poll_event() else {
+    let Some(ListenerEvent::Entered { title, members }) = participant.poll_event() else {
         panic!("not entered")
     };
     assert_eq!((title.as_str(), members.len()), ("Tea", 1));
@@ -188,62 +146,6 @@ fn media_is_cut_and_put_on_streams_as_a_page_does() {
     }
 }
 
-/// What two members send into the room of a third, each on its own clock.
-#[test]
-fn everybody_is_played_out_by_their_own_clock() {
-    let mut media = Media::default();
-    both_on(&mut media);
-    let mut listener = Participant::new("Eve".to_owned(), 1);
-    listener.enter(START);
-    says(&mut listener, START, &welcome(vec![member(1, media.clone()), member(2, media)]));
-    let mut talkers = [inside(), inside()];
-    let (mut voice, mut pictures) = ([0; 2], [0; 2]);
-    for step in 0..100 {
-        let now = at(40 * step);
-        for (number, talker) in talkers.iter_mut().enumerate() {
-            talker.set_media(both_on);
-            // The clock of the second one is hours ahead.
-            let theirs = now + Duration::from_secs(10_000) * number as u32;
-            for frame in 0..2 {
-                talker.push_voice(theirs + Duration::from_millis(20) * frame, vec![7; 80].into());
-            }
-            let kind = if step % 50 == 0 { PictureKind::Key } else { PictureKind::Reference };
-            talker.push_picture(Picture {
-                at: theirs,
-                kind,
-                bytes: vec![number as u8; 900].into(),
-            });
-            while let Some(Said { stream, is_text, payload }) = talker.poll_said() {
-                if !is_text {
-                    let member = MemberNumber(number as u16 + 1);
-                    let payload = forwarded(member, payload).unwrap().bytes;
-                    listener.handle(now, Said { stream, is_text, payload });
-                }
-            }
-        }
-        for ms in 0..40 {
-            while let Some((member, playback)) =
-                listener.poll_playback(now + Duration::from_millis(ms))
-            {
-                let number = usize::from(member.0) - 1;
-                match playback.what {
-                    Played::Picture { bytes, .. } => {
-                        assert_eq!(bytes, vec![number as u8; 900]);
-                        pictures[number] += 1;
-                    }
-                    Played::Voice(bytes) => {
-                        assert_eq!(bytes, vec![7; 80]);
-                        voice[number] += 1;
-                    }
-                    Played::Concealed => panic!("nothing is missing"),
-                }
-            }
-        }
-    }
-    assert!(voice.iter().all(|frames| (190..=200).contains(frames)), "{voice:?}");
-    assert!(pictures.iter().all(|pictures| (95..=100).contains(pictures)), "{pictures:?}");
-}
-
 #[test]
 fn who_cannot_be_decoded_is_asked_for_a_key_picture_once_in_a_while() {
     let mut listener = inside();
@@ -279,35 +181,14 @@ fn whoever_comes_goes_or_writes_is_reported() {
     let bye = FromRoom::Bye { reason: Reason::Removed, text: "Go.".to_owned() };
     says(&mut participant, at(4), &bye);
     let events: Vec<_> = std::iter::from_fn(|| participant.poll_event()).collect();
-    assert_eq!(events[0], ParticipantEvent::Joined { name: "member 2".to_owned() });
-    assert_eq!(events[1], ParticipantEvent::Member(member(2, Media::default())));
+    assert_eq!(events[0], ListenerEvent::Joined { name: "member 2".to_owned() });
+    assert_eq!(events[1], ListenerEvent::Member(member(2, Media::default())));
     let (name, text) = ("Bob".to_owned(), "Hello".to_owned());
-    assert_eq!(events[2], ParticipantEvent::Text { name, text });
+    assert_eq!(events[2], ListenerEvent::Text { name, text });
     let (member, text) = (MemberNumber(2), "Bob left.".to_owned());
-    assert_eq!(events[3], ParticipantEvent::Left { member, text });
-    assert_eq!(
-        events[4],
-        ParticipantEvent::Bye { reason: Reason::Removed, text: "Go.".to_owned() }
-    );
+    assert_eq!(events[3], ListenerEvent::Left { member, text });
+    assert_eq!(events[4], ListenerEvent::Bye { reason: Reason::Removed, text: "Go.".to_owned() });
     assert!(!participant.is_inside());
-}
-
-#[test]
-fn a_room_has_no_more_members_than_rooms_have() {
-    let crowd = |numbers: std::ops::Range<u16>| -> Vec<MemberEntry> {
-        numbers.map(|number| member(number, Media::default())).collect()
-    };
-    let mut participant = inside();
-    for member in crowd(2..500) {
-        says(&mut participant, at(1), &FromRoom::Joined { member });
-    }
-    let joined = std::iter::from_fn(|| participant.poll_event())
-        .filter(|event| matches!(event, ParticipantEvent::Joined { .. }));
-    assert_eq!(joined.count(), MEMBERS_MAX - 1);
-    says(&mut participant, at(2), &welcome(crowd(100..500)));
-    let entered = participant.poll_event();
-    let Some(ParticipantEvent::Entered { members, .. }) = entered else { panic!("{entered:?}") };
-    assert_eq!(members, crowd(100..100 + MEMBERS_MAX as u16));
 }
 
 #[test]

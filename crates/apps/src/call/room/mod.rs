@@ -5,6 +5,7 @@ mod page;
 mod peer_keys;
 mod program;
 mod recordings;
+mod tape;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,10 +15,10 @@ use anabranch_call::{LogKind, PathError};
 use anabranch_driver::{Clock, Driver, Handle, Recording, interface_addresses};
 use anabranch_rooms::protocol::Enter;
 use anabranch_rooms::{Agent, AgentConfig, AgentEvent, AgentStats, PeerKeys};
-use anabranch_sansio::{FourTuple, PathId, Time};
+use anabranch_sansio::{FourTuple, PathId, Time, Wakeup};
 use anabranch_session::{Refusal, RefusalCode};
 use anabranch_transport::CloseReason;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep_until, timeout};
 
 use super::path_meter::{PathMeter, kbps};
 use crate::net::{NetError, unpredictable_rng};
@@ -34,6 +35,9 @@ pub use program::ProgramOptions;
 
 /// How often the page is told how the networks stand.
 const NETWORKS_EVERY: Duration = Duration::from_millis(500);
+
+/// How long nothing may be looked at where nothing is to be played.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// How long parting may take.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -309,6 +313,13 @@ impl Visit<'_, '_> {
     fn say(&mut self, severity: Severity, text: &str) {
         (self.observer)(Update::Line { severity, text });
     }
+}
+
+/// Waits until the next thing is to be played, or something may have changed.
+async fn until_due(clock: Clock, now: Time, due: Option<Wakeup>) {
+    let look = now + LOOK_EVERY;
+    let due = due.map_or(look, |wakeup| wakeup.at.min(look));
+    sleep_until(clock.instant(due).into()).await;
 }
 
 fn set_primary(agent: &mut Agent, path: PathId) -> Result<(), PathError> {

@@ -143,7 +143,7 @@ impl RoomPage {
 
     /// Hands on what the room says. Pictures that a page does not take are lost, as on a network;
     /// it asks for a key picture then.
-    pub(super) fn hand_on(&self, said: Said) {
+    pub(super) fn hand_on(&self, said: &Said) {
         let message = if said.is_text {
             Message::Text(String::from_utf8_lossy(&said.payload).into_owned().into())
         } else {

@@ -8,13 +8,12 @@ use std::time::Duration;
 use anabranch_call::Device;
 use anabranch_driver::Clock;
 use anabranch_rooms::protocol::MemberEntry;
-use anabranch_rooms::{Participant, ParticipantEvent, Said};
+use anabranch_rooms::{ListenerEvent, Participant, Said};
 use anabranch_sansio::Time;
-use tokio::time::sleep_until;
 
 use super::super::media::{Captured, DeviceSource, Devices, VoiceTurns};
-use super::Brought;
 use super::recordings::Recordings;
+use super::{Brought, until_due};
 use crate::input::InputOptions;
 use crate::net::unpredictable_rng;
 use crate::service::{ServiceError, Severity, sanitized};
@@ -27,9 +26,6 @@ const RETURN_WITHIN: Duration = Duration::from_secs(30);
 
 /// How often it is.
 const RETURN_EVERY: Duration = Duration::from_secs(1);
-
-/// How long nothing may be looked at where nothing is to be played.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// A member without a page, and what it has in the place of one.
 #[derive(Debug)]
@@ -99,12 +95,10 @@ impl Program {
             if let Some(brought) = self.next(now) {
                 return Ok(brought);
             }
-            let due = self.participant.playback_timeout(now).map(|wakeup| wakeup.at);
-            let due = due.map_or(now + LOOK_EVERY, |due| due.min(now + LOOK_EVERY));
-            let deadline = self.clock.instant(due).into();
+            let due = self.participant.playback_timeout(now);
             tokio::select! {
                 Some(captured) = self.devices.captured.recv() => self.on_captured(captured),
-                () = sleep_until(deadline) => {}
+                () = until_due(self.clock, now, due) => {}
             }
         }
     }
@@ -192,32 +186,24 @@ impl Program {
         }
     }
 
-    fn on_event(&mut self, event: ParticipantEvent) -> Result<(), ServiceError> {
+    fn on_event(&mut self, event: ListenerEvent) -> Result<(), ServiceError> {
+        if let Some(recordings) = &mut self.recordings {
+            recordings.note(&event)?;
+        }
         match event {
-            ParticipantEvent::Entered { title, members } => {
+            ListenerEvent::Entered { title, members } => {
                 self.lost = None;
                 self.say(Severity::Info, entered(&title, &members));
-                if let Some(recordings) = &mut self.recordings {
-                    members.iter().try_for_each(|member| recordings.begin(member))?;
-                }
             }
-            ParticipantEvent::Joined { name } => self.say(Severity::Info, format!("{name} came.")),
-            ParticipantEvent::Member(member) => {
-                if let Some(recordings) = &mut self.recordings {
-                    recordings.begin(&member)?;
-                }
-            }
-            ParticipantEvent::Left { member, text } => {
+            ListenerEvent::Joined { name } => self.say(Severity::Info, format!("{name} came.")),
+            ListenerEvent::Member(_) => {}
+            ListenerEvent::Left { text, .. } | ListenerEvent::Listeners(text) => {
                 self.say(Severity::Info, text);
-                if let Some(recordings) = &mut self.recordings {
-                    recordings.end(member)?;
-                }
             }
-            ParticipantEvent::Text { name, text } => {
+            ListenerEvent::Text { name, text } => {
                 self.say(Severity::Info, format!("{name}: {text}"));
             }
-            ParticipantEvent::Listeners(text) => self.say(Severity::Info, text),
-            ParticipantEvent::Bye { text, .. } => self.stand = Stand::Over(sanitized(&text)),
+            ListenerEvent::Bye { text, .. } => self.stand = Stand::Over(sanitized(&text)),
         }
         Ok(())
     }
