@@ -39,13 +39,13 @@ const RETRANSMISSIONS_MAX: u32 = 8;
 pub const LATENCY_MS_MAX: u32 = 60_000;
 
 /// The share of the latency for which media may gather, so that it is handled together.
-const REST_SHARE: u32 = 25;
+const REST_SHARE: u32 = 16;
 
 /// A shorter rest would spare nothing: a stream of 10 Mbit/s has a packet each millisecond.
 const REST_MIN: Duration = Duration::from_millis(1);
 
 /// A longer one would spare little more.
-const REST_MAX: Duration = Duration::from_millis(5);
+const REST_MAX: Duration = Duration::from_millis(8);
 
 /// How long a session of this latency may rest while media gathers, at either end: whoever wakes
 /// up for each packet of a stream spends most of the time on waking up.

@@ -141,6 +141,31 @@ struct Run<'a, 'b> {
     observer: &'a mut Observer<'b>,
 }
 
+/// A part of what is due, taken from the receiver at once.
+struct Part {
+    now: Time,
+    released: Vec<Released>,
+    /// Whether nothing more is due.
+    is_last: bool,
+    /// Whether the sender waits to hear that all is written.
+    is_to_confirm: bool,
+}
+
+fn take_due(receiver: &mut Receiver, now: Time) -> Part {
+    let (mut released, mut room, mut is_last) = (Vec::new(), TAKEN_AT_ONCE, false);
+    while room > 0 && !is_last {
+        match receiver.poll_release(now) {
+            Some(items) => {
+                room = room.saturating_sub(items.bytes.len());
+                released.push(items);
+            }
+            None => is_last = true,
+        }
+    }
+    let is_to_confirm = is_last && receiver.is_to_confirm();
+    Part { now, released, is_last, is_to_confirm }
+}
+
 struct Ending {
     result: Result<(), ServiceError>,
     until: Time,
@@ -199,8 +224,7 @@ impl Run<'_, '_> {
             tap.on_event(now, &event);
         }
         if event == Event::MediaDue {
-            self.is_due = true;
-            return Ok(());
+            return self.hand_on().await;
         }
         self.say_event(&event);
         match event {
@@ -247,33 +271,22 @@ impl Run<'_, '_> {
 
     /// Hands on the next part of what is due.
     async fn hand_on(&mut self) -> Result<(), ServiceError> {
-        let (now, released) = self.handle.with(|receiver, now| {
-            let mut room = TAKEN_AT_ONCE;
-            let due = std::iter::from_fn(|| {
-                let released = (room > 0).then(|| receiver.poll_release(now))??;
-                room = room.saturating_sub(released.bytes.len());
-                Some(released)
-            });
-            (now, due.collect::<Vec<_>>())
-        });
-        for items in &released {
-            self.hand_on_items(now, items).await?;
+        let part = self.handle.with(take_due);
+        for items in &part.released {
+            self.hand_on_items(part.now, items).await?;
         }
-        if !released.is_empty() {
+        self.is_due = !part.is_last;
+        if self.is_due {
             return Ok(());
         }
-        self.is_due = false;
         if let Some(sink) = &mut self.sink {
             sink.flush().await?;
         }
-        self.confirm().await
+        if part.is_to_confirm { self.confirm().await } else { Ok(()) }
     }
 
     /// A sender that gives nothing up ends when all is written.
     async fn confirm(&mut self) -> Result<(), ServiceError> {
-        if !self.handle.with(|receiver, _| receiver.is_to_confirm()) {
-            return Ok(());
-        }
         if let Some(sink) = &mut self.sink {
             sink.keep().await?;
         }
