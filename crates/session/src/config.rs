@@ -216,3 +216,18 @@ impl ReceiverConfig {
         Self { session, playout_bytes_max, arrivals_max: 0 }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rest_takes_a_small_part_of_the_latency_and_never_more_than_8_ms() {
+        for (latency_ms, rest_us) in
+            [(1, 1_000), (16, 1_000), (40, 2_500), (100, 6_250), (200, 8_000), (60_000, 8_000)]
+        {
+            let latency = Duration::from_millis(latency_ms);
+            assert_eq!(rest(latency), Duration::from_micros(rest_us), "{latency_ms} ms");
+        }
+    }
+}
