@@ -3,7 +3,6 @@
 use std::io;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 
 use anabranch_sansio::Machine;
 
@@ -61,8 +60,8 @@ impl Driver {
     }
 
     /// As [`spawn_with_clock`](Self::spawn_with_clock), for a runtime of one thread where nothing
-    /// runs that cannot wait for `rest`: while datagrams keep coming or leaving, the thread sleeps
-    /// that long at most whenever none of its tasks has anything to do, and takes what has gathered
+    /// runs that cannot wait as long as the machine [allows](Machine::rest): while datagrams keep
+    /// coming or leaving, the thread sleeps that long at most whenever none of its tasks has anything to do, and takes what has gathered
     /// meanwhile at once. To be woken for each would cost a stream of media more than all that is
     /// done for it.
     ///
@@ -76,13 +75,12 @@ impl Driver {
         machine: M,
         sockets: SocketSet,
         clock: Clock,
-        rest: Duration,
     ) -> Result<Handle<M>, SpawnError>
     where
         M: Machine<Event: Send> + Send + 'static,
     {
         let runtime = tokio::runtime::Handle::try_current().map_err(|_| SpawnError::NoRuntime)?;
-        let (task, handle) = prepare(machine, sockets, clock, Rest::Together(rest))?;
+        let (task, handle) = prepare(machine, sockets, clock, Rest::Together)?;
         runtime.spawn(task);
         Ok(handle)
     }

@@ -58,9 +58,10 @@ pub(crate) enum Rest {
     Never,
     /// While datagrams keep coming, for [`REST`]: the thread is the driver's alone.
     Apart,
-    /// While datagrams keep coming or leaving: others use the thread, and can wait for so long once
-    /// none of them has anything to do.
-    Together(Duration),
+    /// While datagrams keep coming or leaving, for as long as the machine
+    /// [allows](anabranch_sansio::Machine::rest): others use the thread, and can wait for so long
+    /// once none of them has anything to do.
+    Together,
 }
 
 /// Decides when a driver rests.
@@ -87,7 +88,7 @@ impl Rester {
 
     /// So many datagrams left.
     pub(crate) const fn on_sent(&mut self, now: Time, datagrams: u64) {
-        if matches!(self.rest, Rest::Together(_)) {
+        if matches!(self.rest, Rest::Together) {
             self.on_active(now, datagrams);
         }
     }
@@ -107,11 +108,12 @@ impl Rester {
 
     /// Whether others use the thread of a driver that rests.
     pub(crate) const fn is_together(&self) -> bool {
-        matches!(self.rest, Rest::Together(_))
+        matches!(self.rest, Rest::Together)
     }
 
-    /// How long to rest after a turn; `None` to wait for the sockets.
-    pub(crate) fn pause(&mut self, now: Time) -> Option<Duration> {
+    /// How long to rest after a turn, where the machine allows `longest`; `None` to wait for the
+    /// sockets.
+    pub(crate) fn pause(&mut self, now: Time, longest: Duration) -> Option<Duration> {
         let datagrams = std::mem::take(&mut self.datagrams);
         if !self.is_busy || !self.was_active(now) {
             return None;
@@ -119,8 +121,8 @@ impl Rester {
         match self.rest {
             Rest::Never => None,
             Rest::Apart => Some(REST),
-            Rest::Together(_) if datagrams > DATAGRAMS_MAX => None,
-            Rest::Together(longest) => Some(longest),
+            Rest::Together if datagrams > DATAGRAMS_MAX || longest.is_zero() => None,
+            Rest::Together => Some(longest),
         }
     }
 }
@@ -137,24 +139,32 @@ mod tests {
 
     #[test]
     fn what_comes_alone_is_not_kept_waiting() {
-        let mut rester = Rester::new(Rest::Together(LONGEST));
+        let mut rester = Rester::new(Rest::Together);
         for at in [100, 200, 300] {
             rester.on_received(ms(at), 1);
-            assert_eq!(rester.pause(ms(at)), None);
+            assert_eq!(rester.pause(ms(at), LONGEST), None);
         }
     }
 
     #[test]
     fn while_datagrams_keep_coming_or_leaving_there_is_a_rest_after_each_turn() {
-        let mut rester = Rester::new(Rest::Together(LONGEST));
+        let mut rester = Rester::new(Rest::Together);
         rester.on_received(ms(100), 1);
-        assert_eq!(rester.pause(ms(100)), None);
+        assert_eq!(rester.pause(ms(100), LONGEST), None);
         for at in [101, 104, 107] {
             rester.on_sent(ms(at), 3);
-            assert_eq!(rester.pause(ms(at)), Some(LONGEST));
+            assert_eq!(rester.pause(ms(at), LONGEST), Some(LONGEST));
         }
-        assert_eq!(rester.pause(ms(116)), Some(LONGEST));
-        assert_eq!(rester.pause(ms(117)), None, "nothing came or left for 10 ms");
+        assert_eq!(rester.pause(ms(116), LONGEST), Some(LONGEST));
+        assert_eq!(rester.pause(ms(117), LONGEST), None, "nothing came or left for 10 ms");
+    }
+
+    #[test]
+    fn a_machine_that_allows_no_rest_gets_none() {
+        let mut rester = Rester::new(Rest::Together);
+        rester.on_received(ms(1), 1);
+        rester.on_received(ms(2), 1);
+        assert_eq!(rester.pause(ms(2), Duration::ZERO), None);
     }
 
     #[test]
@@ -182,18 +192,18 @@ mod tests {
         let mut rester = Rester::new(Rest::Apart);
         rester.on_sent(ms(1), 1);
         rester.on_sent(ms(2), 1);
-        assert_eq!(rester.pause(ms(2)), None);
+        assert_eq!(rester.pause(ms(2), LONGEST), None);
         rester.on_received(ms(3), 1);
         rester.on_received(ms(4), 1);
-        assert_eq!(rester.pause(ms(4)), Some(REST));
+        assert_eq!(rester.pause(ms(4), LONGEST), Some(REST));
     }
 
     #[test]
     fn a_flood_is_taken_without_a_rest() {
-        let mut rester = Rester::new(Rest::Together(LONGEST));
+        let mut rester = Rester::new(Rest::Together);
         for at in 1..10 {
             rester.on_received(ms(at), DATAGRAMS_MAX + 1);
-            assert_eq!(rester.pause(ms(at)), None);
+            assert_eq!(rester.pause(ms(at), LONGEST), None);
         }
     }
 }

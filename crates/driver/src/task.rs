@@ -55,6 +55,8 @@ pub(crate) struct Task<M: Machine> {
     /// Turns in a row in which nothing came or went, though a timer was due after each.
     idle_turns: u32,
     rester: Rester,
+    /// How long the machine lets datagrams gather now.
+    rest: Duration,
     trace: Option<Inbox>,
 }
 
@@ -77,6 +79,7 @@ impl<M: Machine> Task<M> {
             stats: DriverStats::default(),
             idle_turns: 0,
             rester: Rester::new(rest),
+            rest: Duration::ZERO,
             trace: trace.map(Inbox::new),
         })
     }
@@ -291,6 +294,7 @@ impl<M: Machine> Task<M> {
             trace.take(&mut driven.machine);
         }
         let wakeup = driven.machine.poll_timeout();
+        self.rest = driven.machine.rest();
         drop(driven);
         let now = self.shared.clock.now();
         let Some(wakeup) = wakeup else { return Ok(Next::Never) };
@@ -331,7 +335,7 @@ impl<M: Machine> Task<M> {
     /// How long to rest now: no longer than until the machine is to be woken.
     fn rest(&mut self, next: Next) -> Option<Duration> {
         let now = self.shared.clock.now();
-        let longest = self.rester.pause(now)?;
+        let longest = self.rester.pause(now, self.rest)?;
         Some(match next {
             Next::At(at) => longest.min(at.saturating_since(now)),
             Next::Now | Next::Never => longest,

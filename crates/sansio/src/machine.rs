@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use crate::{Time, TraceRecord};
 
@@ -36,6 +37,13 @@ pub trait Machine {
     /// The next thing that the user should know.
     #[must_use]
     fn poll_event(&mut self) -> Option<Self::Event>;
+
+    /// How long what arrives may gather now before it is handed over, where the driver rests. Not at
+    /// all unless the machine says so.
+    #[must_use]
+    fn rest(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// Begins or ends to keep a record of what the machine does and why, for
     /// [`poll_trace`](Self::poll_trace). Changes nothing else.

@@ -39,20 +39,29 @@ const RETRANSMISSIONS_MAX: u32 = 8;
 pub const LATENCY_MS_MAX: u32 = 60_000;
 
 /// The share of the latency for which media may gather, so that it is handled together.
-const REST_SHARE: u32 = 25;
+const REST_SHARE: u32 = 16;
 
 /// A shorter rest would spare nothing: a stream of 10 Mbit/s has a packet each millisecond.
 const REST_MIN: Duration = Duration::from_millis(1);
 
-/// A longer one would spare more, but where one of two paths dies, what has to go over the other
-/// comes too late: with 8 ms, three of five cuts cost up to 0.8 % of a stream.
-const REST_MAX: Duration = Duration::from_millis(5);
+/// A longer rest would spare little more.
+const REST_MAX: Duration = Duration::from_millis(8);
+
+/// The share with several paths. Where one of two dies, what has to go over the other came too late
+/// with longer rests: with 8 ms of 200, three of five cuts cost up to 0.8 % of a stream.
+const REST_SHARE_MULTIHOMED: u32 = 25;
+
+/// The longest rest with several paths.
+const REST_MAX_MULTIHOMED: Duration = Duration::from_millis(5);
 
 /// How long a session of this latency may rest while media gathers, at either end: whoever wakes
 /// up for each packet of a stream spends most of the time on waking up.
-#[must_use]
-pub fn rest(latency: Duration) -> Duration {
-    (latency / REST_SHARE).clamp(REST_MIN, REST_MAX)
+pub(super) fn rest(latency: Duration, is_multihomed: bool) -> Duration {
+    let (share, longest) = match is_multihomed {
+        true => (REST_SHARE_MULTIHOMED, REST_MAX_MULTIHOMED),
+        false => (REST_SHARE, REST_MAX),
+    };
+    (latency / share).clamp(REST_MIN, longest)
 }
 
 /// The share of the latency that media may wait in the network: what is lost has to be noticed and
@@ -120,7 +129,7 @@ impl SessionConfig {
             .with_path_mtu(PATH_MTU_BASE, Some(PATH_MTU_MAX))
             .with_priority(wait_max)
             .with_start_rate(START_RATE)
-            .with_slack(rest(latency))
+            .with_slack(rest(latency, false))
             .with_queuing_delay_max((latency / QUEUING_SHARE).max(QUEUING_DELAY_MIN));
         Self { listen, latency, stream_id: None, confirms: false, sctp, dccp: None }
     }
@@ -223,12 +232,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rest_takes_a_small_part_of_the_latency_and_never_more_than_5_ms() {
-        for (latency_ms, rest_us) in
-            [(1, 1_000), (25, 1_000), (40, 1_600), (100, 4_000), (200, 5_000), (60_000, 5_000)]
-        {
+    fn a_rest_takes_a_small_part_of_the_latency_and_a_smaller_one_with_several_paths() {
+        for (latency_ms, alone_us, multihomed_us) in [
+            (1, 1_000, 1_000),
+            (40, 2_500, 1_600),
+            (100, 6_250, 4_000),
+            (200, 8_000, 5_000),
+            (60_000, 8_000, 5_000),
+        ] {
             let latency = Duration::from_millis(latency_ms);
-            assert_eq!(rest(latency), Duration::from_micros(rest_us), "{latency_ms} ms");
+            for (is_multihomed, us) in [(false, alone_us), (true, multihomed_us)] {
+                let rest = rest(latency, is_multihomed);
+                assert_eq!(rest, Duration::from_micros(us), "{latency_ms} ms");
+            }
         }
     }
 }

@@ -31,7 +31,7 @@ use std::time::Duration;
 pub use anabranch_transport::{Bond, UnknownBond};
 pub use config::{
     BACKLOG_DEFAULT, GREETING_TIMEOUT, LATENCY_MS_MAX, NEWCOMERS_MAX, PATH_MTU_BASE, PATH_MTU_MAX,
-    ReceiverConfig, SCTP_PORT, SenderConfig, SessionConfig, rest,
+    ReceiverConfig, SCTP_PORT, SenderConfig, SessionConfig,
 };
 pub use event::{Agreement, Arrival, CallError, Disconnect, Event, PushError};
 pub use measures::{Advice, LinkMeasure, Measures, Report, advise};

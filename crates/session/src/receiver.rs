@@ -16,7 +16,7 @@ use super::message::Message;
 use super::outlet::{LeftOut, Outlet};
 use super::{
     Advice, Agreement, Arrival, CallError, Event, Measures, ReceiverConfig, Report, Role, Source,
-    advise, rest,
+    advise,
 };
 use crate::treatment::MediaClass;
 
@@ -513,7 +513,7 @@ impl Receiver {
             return Some(Wakeup { at: Time::ZERO, why: "media of an earlier session" });
         }
         let due = self.playout.poll_timeout()?;
-        let earliest = self.last_release.map_or(Time::ZERO, |last| last + rest(self.latency()));
+        let earliest = self.last_release.map_or(Time::ZERO, |last| last + self.rest());
         Some(Wakeup { at: due.at.max(earliest), ..due })
     }
 }
@@ -572,6 +572,10 @@ impl Machine for Receiver {
 
     fn poll_event(&mut self) -> Option<Event> {
         self.link.poll_event()
+    }
+
+    fn rest(&self) -> Duration {
+        self.link.rest(self.latency())
     }
 
     fn set_tracing(&mut self, on: bool) {

@@ -21,7 +21,7 @@ use super::outlet::Model;
 use super::piece_len::PieceLen;
 use super::{
     CallError, Disconnect, Event, Measures, PushError, Report, Role, SenderConfig, Source,
-    SourceFormat, rest,
+    SourceFormat,
 };
 use crate::treatment::{MediaClass, Treatment, TreatmentError, TreatmentTable};
 use stats::Totals;
@@ -149,11 +149,13 @@ impl Sender {
         Ok(())
     }
 
-    /// What came together was pushed, and whoever pushes looks for more after a [`rest`]: what
-    /// would have to leave before that is over leaves now, so that nobody is woken for it.
+    /// What came together was pushed, and whoever pushes looks for more after a
+    /// [rest](Machine::rest): what would have to leave before that is over leaves now, so that
+    /// nobody is woken for it.
     pub fn end_batch(&mut self, now: Time) {
+        let next = now + self.rest();
         if let Cutter::Packets(packetizer) = &mut self.cutter {
-            packetizer.handle_timeout(now + rest(self.latency));
+            packetizer.handle_timeout(next);
             self.send_pieces(now);
         }
     }
@@ -593,6 +595,10 @@ impl Machine for Sender {
 
     fn poll_event(&mut self) -> Option<Event> {
         self.link.poll_event()
+    }
+
+    fn rest(&self) -> Duration {
+        self.link.rest(self.latency)
     }
 
     fn set_tracing(&mut self, on: bool) {

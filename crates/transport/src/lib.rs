@@ -163,6 +163,11 @@ pub trait Connection {
     /// Counters, and the state of all paths.
     fn stats(&self) -> ConnectionStats;
 
+    /// Whether there is more than one path, whatever state they are in.
+    fn is_multihomed(&self) -> bool {
+        false
+    }
+
     /// Makes a path the primary one. False if it cannot be.
     fn set_primary(&mut self, _path: PathId) -> bool {
         false

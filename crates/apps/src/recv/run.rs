@@ -8,7 +8,7 @@ use anabranch_media::piece::Format;
 use anabranch_media::playout::Released;
 use anabranch_media::ts::{PACKET_LEN, Packet, PcrMeter};
 use anabranch_sansio::Time;
-use anabranch_session::{Disconnect, Event, Receiver, ReceiverConfig, Role, SourceFormat, rest};
+use anabranch_session::{Disconnect, Event, Receiver, ReceiverConfig, Role, SourceFormat};
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use crate::net::{Network, Plan, unpredictable_rng};
@@ -98,7 +98,7 @@ pub async fn recv(
     let mut receiver = Receiver::new(config, unpredictable_rng()?);
     receiver.set_local_addresses(plan.announced());
     let clock = Clock::start();
-    let handle = Driver::spawn_resting(receiver, sockets, clock, rest(url.latency))?;
+    let handle = Driver::spawn_resting(receiver, sockets, clock)?;
     let mut run = Run {
         handle: handle.clone(),
         plan,

@@ -9,7 +9,7 @@ use anabranch_driver::{Clock, Driver, Handle, Recording};
 use anabranch_media::Unit;
 use anabranch_sansio::{FourTuple, Time};
 use anabranch_session::treatment::TreatmentTable;
-use anabranch_session::{Disconnect, Event, Role, Sender, SenderConfig, rest};
+use anabranch_session::{Disconnect, Event, Role, Sender, SenderConfig};
 use anabranch_transport::RateSignal;
 use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
@@ -90,7 +90,7 @@ pub async fn send(
         SenderConfig { format: feed.format.clone(), treatments, ..SenderConfig::mpeg_ts(session) };
     let mut sender = Sender::new(config, unpredictable_rng()?);
     sender.set_local_addresses(uplinks.plan().announced());
-    let handle = Driver::spawn_resting(sender, sockets, clock, rest(url.latency))?;
+    let handle = Driver::spawn_resting(sender, sockets, clock)?;
     let run = Run {
         handle: handle.clone(),
         uplinks,

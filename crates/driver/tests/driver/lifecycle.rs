@@ -167,9 +167,8 @@ fn a_resting_driver_takes_what_keeps_coming_in_lots_and_lets_others_have_their_t
     runtime.block_on(async {
         let mut sockets = SocketSet::new();
         let at = sockets.bind(addr("127.0.0.1:0")).unwrap();
-        let longest = Duration::from_millis(2);
-        let handle =
-            Driver::spawn_resting(Probe::default(), sockets, Clock::start(), longest).unwrap();
+        let probe = Probe { rest: Duration::from_millis(2), ..Probe::default() };
+        let handle = Driver::spawn_resting(probe, sockets, Clock::start()).unwrap();
         let peer = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let sending = std::thread::spawn(move || {
             for _ in 0..DATAGRAMS {

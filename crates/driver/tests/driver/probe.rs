@@ -19,6 +19,8 @@ pub(crate) struct Probe {
     pub(crate) wakeups: Vec<Wakeup>,
     /// A defect: the timers stay due.
     pub(crate) stuck: bool,
+    /// How long it lets what arrives gather.
+    pub(crate) rest: Duration,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,6 +86,10 @@ impl Machine for Probe {
 
     fn poll_event(&mut self) -> Option<Arrived> {
         self.arrived.pop_front()
+    }
+
+    fn rest(&self) -> Duration {
+        self.rest
     }
 }
 

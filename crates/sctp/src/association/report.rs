@@ -49,6 +49,12 @@ impl Association {
         matches!(self.state, State::Closed)
     }
 
+    /// Whether the association has more than one path, whatever state they are in.
+    #[must_use]
+    pub fn is_multihomed(&self) -> bool {
+        self.sender.paths.iter().filter(|path| !path.is_deleted()).nth(1).is_some()
+    }
+
     /// Streams that we may send on: 0 to one less.
     #[must_use]
     pub fn outbound_streams(&self) -> u16 {

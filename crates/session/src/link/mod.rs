@@ -22,6 +22,7 @@ use anabranch_transport::{
 };
 use bytes::Bytes;
 
+use super::config::rest;
 use super::message::{CONTROL, Message};
 use super::{
     Agreement, CONTROL_LEN_MAX, CallError, Disconnect, Event, GREETING_TIMEOUT, REPORT_INTERVAL,
@@ -168,6 +169,11 @@ impl Link {
     /// The connection with the peer.
     pub(super) fn connection(&self) -> Option<&dyn Connection> {
         self.transport.connection(self.peer.as_ref()?.id)
+    }
+
+    /// How long media of this latency may gather now.
+    pub(super) fn rest(&self, latency: Duration) -> Duration {
+        rest(latency, self.connection().is_none_or(Connection::is_multihomed))
     }
 
     /// The connection with the peer, to act on.

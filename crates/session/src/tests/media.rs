@@ -29,6 +29,20 @@ fn a_stream_over_two_lossy_paths_is_bit_identical_when_reliable() {
     }
 }
 
+#[test]
+fn both_ends_rest_for_less_time_with_a_second_path_and_before_there_is_a_peer() {
+    let rests = |studio: &Studio| (studio.sender().rest(), studio.receiver().rest());
+    let (short, long) = (Duration::from_millis(5), Duration::from_millis(8));
+    let mut alone = Setup::new(&[link(10, 20, 0.0)], Preset::Live, 200).build();
+    assert_eq!(rests(&alone), (short, short), "nobody to rest with");
+    alone.connect();
+    assert_eq!(rests(&alone), (long, long));
+    let mut twofold =
+        Setup::new(&[link(10, 20, 0.0), link(10, 20, 0.0)], Preset::Live, 200).build();
+    twofold.connect();
+    assert_eq!(rests(&twofold), (short, short));
+}
+
 /// A sender that gives nothing up has said its end, and the receiver has handed on all.
 fn all_but_confirmed() -> Studio {
     let mut setup = Setup::new(&[link(10, 20, 0.0)], Preset::Reliable, 60);

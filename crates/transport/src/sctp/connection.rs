@@ -76,6 +76,10 @@ impl Connection for Association {
         Self::stats(self).into()
     }
 
+    fn is_multihomed(&self) -> bool {
+        Self::is_multihomed(self)
+    }
+
     fn set_primary(&mut self, path: PathId) -> bool {
         Self::set_primary(self, path)
     }

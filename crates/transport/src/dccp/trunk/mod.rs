@@ -300,6 +300,10 @@ impl Connection for Trunk {
         message
     }
 
+    fn is_multihomed(&self) -> bool {
+        self.paths.len() > 1
+    }
+
     fn sends_once(&self) -> bool {
         true
     }
