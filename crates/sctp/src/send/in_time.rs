@@ -5,7 +5,7 @@
 //! - The reordering timer expires when the first chunk is due, not the last one: each is sent again
 //!   as early as it may be (as QUIC does, RFC 9002 section 6.1.2).
 //! - A silent path is probed in recovery too (RFC 9002 section 6.2), and sending does not put the
-//!   probe off, for a stream of media never pauses: see [`Outstanding::silent_since`].
+//!   probe off, for a stream of media never pauses: see [`Outstanding::unanswered`].
 //! - A lost chunk is a new sign of congestion if it was sent after the last one was answered by a
 //!   smaller window, which holds for lost retransmissions as RFC 8985 section 9.3 demands.
 
@@ -51,6 +51,23 @@ pub(super) enum Probe {
     Again(Sent),
     /// A HEARTBEAT, while the data goes over another path.
     Heartbeat,
+}
+
+/// Data in flight to which a peer has not answered yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unanswered {
+    /// When the oldest chunk was sent.
+    pub(crate) sent_at: Time,
+    /// When the peer last answered anything that was sent there.
+    pub(crate) answered_at: Time,
+}
+
+impl Unanswered {
+    /// Since when an answer has been awaited: since the peer last answered, or since the oldest
+    /// chunk was sent.
+    pub(crate) fn since(self) -> Time {
+        self.sent_at.max(self.answered_at)
+    }
 }
 
 /// What shows that chunks were lost.
@@ -279,8 +296,8 @@ impl Outstanding {
         self.flights.get(path.index())?.reordering_due()
     }
 
-    /// Since when an answer to what is in flight on `path` has been awaited, if its absence calls
-    /// for a probe: since the peer last answered there, or since the oldest chunk was sent.
+    /// What is in flight on `path` and was not answered, if the absence of an answer calls for a
+    /// probe.
     ///
     /// RFC 8985 section 7.2 restarts the timer with each transmission as well; then it would never
     /// expire while a stream goes on. Within a round trip and a SACK's delay of the oldest chunk's
@@ -289,7 +306,7 @@ impl Outstanding {
     /// RFC 8985 section 7.3: "there is no other previous loss probe still in flight", and "the
     /// sender has obtained an RTT measurement since the last loss probe transmission or the start
     /// of the connection".
-    pub(crate) fn silent_since(&mut self, path: PathSlot) -> Option<Time> {
+    pub(crate) fn unanswered(&mut self, path: PathSlot) -> Option<Unanswered> {
         let view = View { chunks: &self.chunks, first: self.first, copies: &self.copies };
         let flight = self.flights.get_mut(path.index())?;
         let in_time = flight.in_time_mut()?;
@@ -304,8 +321,12 @@ impl Outstanding {
             Some(_) | None => {}
         }
         let oldest = flight.oldest(is_live)?;
-        let sent_at = view.sent_at(path, oldest)?;
-        Some(sent_at.max(answered_at))
+        Some(Unanswered { sent_at: view.sent_at(path, oldest)?, answered_at })
+    }
+
+    /// When the peer last answered anything that was sent on `path`.
+    pub(crate) fn answered_at(&self, path: PathSlot) -> Option<Time> {
+        Some(self.flights.get(path.index())?.detector.in_time()?.answered_at)
     }
 
     /// A silent path is about to be probed, if there is anything to do it with.

@@ -20,6 +20,7 @@ mod spurious;
 mod tests;
 
 pub(crate) use abandonment::Abandoned;
+pub(crate) use in_time::Unanswered;
 pub use loss_detection::LossDetection;
 pub(crate) use loss_detection::Losses;
 pub(crate) use message::Abandonment;

@@ -18,7 +18,12 @@ impl DataSender {
         preference: PathPreference,
     ) {
         let takes_two = preference == PathPreference::Two || config.paths.doubles();
-        if takes_two && let Some(partner) = self.partner_of(path) {
+        if !takes_two {
+            return;
+        }
+        // A copy over a path that may be dead is better than none.
+        let partner = self.partner_of(path).or_else(|| self.paths.alternate_of(path));
+        if let Some(partner) = partner {
             self.outstanding.plan_copy(sequence, partner, None);
         }
     }

@@ -12,7 +12,7 @@ use super::{Context, DataSender, Phase};
 use crate::config::AssociationConfig;
 use crate::path::{LossTimer, Path, PathSlot, PathState};
 use crate::receive::SACK_SPACING_MAX;
-use crate::send::{LossDetection, Losses, PathAck};
+use crate::send::{LossDetection, Losses, PathAck, Unanswered};
 use crate::trace::TraceKind;
 
 /// The shortest time after which a silent path is probed: below it, what the peer's machine does
@@ -306,21 +306,18 @@ impl DataSender {
     /// last packet was sent, if there was no answer for half of that time (RFC 9002 section 6.2.1
     /// counts from the last packet too, where RFC 8985 section 7.2 begins anew with each answer).
     ///
-    /// Where other paths carry data at the same time, a probe costs little, and all that came over
-    /// them waits for what is missing here: a timeout is as short as RFC 9002 has it, the smoothed
-    /// round trip with its variation or the delay of a SACK.
-    ///
     /// RFC 8985 section 8 has a timer of its own for the probes of a closed window: here T3-rtx.
     fn probe_at(&mut self, config: &AssociationConfig, path: PathSlot) -> Option<Time> {
         if self.outstanding.flight(path) == 0 || self.window.is_probed() {
             return None;
         }
-        let since = self.outstanding.silent_since(path)?;
+        let unanswered = self.outstanding.unanswered(path)?;
+        let since = unanswered.since();
         let in_flight = self.outstanding.flight(path);
         let target = self.paths.at(path);
         let timeout = probe_timeout(target)?;
         if self.is_concurrent() && self.paths.has_alternate(path) {
-            let at = since + target.rtt.patience().max(PROBE_TIMEOUT_MIN);
+            let at = self.probe_beside_others_at(config, path, unanswered)?;
             return Some(target.t3_rtx.map_or(at, |t3_rtx| at.min(t3_rtx)));
         }
         // The SACK of a single packet may be delayed; of several, every second gets one at once,
@@ -336,6 +333,40 @@ impl DataSender {
         // RFC 8985 section 7.2: "if the time at which an RTO would fire ... is sooner than the
         // computed time for the PTO, then the sender schedules a TLP to be sent at that RTO time."
         Some(target.t3_rtx.map_or(at, |t3_rtx| at.min(t3_rtx)))
+    }
+
+    /// When a silent path is probed while others carry data at the same time: a probe costs little
+    /// there, and all that came over them waits for what is missing here. A timeout is as short as
+    /// RFC 9002 has it, the smoothed round trip with its variation or the delay of a SACK, and
+    /// begins with the last answer.
+    ///
+    /// It begins with the transmission of the oldest chunk where the peer answered on another path
+    /// when the answer was due on this one, and this one has been silent for half a round trip:
+    /// while a queue grows, SACKs come later than expected, but go on to come. Without an answer
+    /// elsewhere, a SACK may be lost that would have spoken of all paths.
+    fn probe_beside_others_at(
+        &self,
+        config: &AssociationConfig,
+        path: PathSlot,
+        unanswered: Unanswered,
+    ) -> Option<Time> {
+        let rtt = &self.paths.at(path).rtt;
+        let srtt = rtt.srtt()?;
+        let patience = rtt.patience().max(PROBE_TIMEOUT_MIN);
+        let since = unanswered.since();
+        // What takes two paths anyway waits for neither.
+        let waits = !config.paths.doubles();
+        if waits && self.has_answered_elsewhere(path, unanswered.sent_at + srtt) {
+            let silence = (srtt / 2).max(PROBE_TIMEOUT_MIN);
+            return Some((unanswered.sent_at + patience).max(since + silence));
+        }
+        Some(since + patience)
+    }
+
+    /// Whether the peer has answered on another path than `path` since then.
+    fn has_answered_elsewhere(&self, path: PathSlot, since: Time) -> bool {
+        let others = self.paths.ids().filter(|other| *other != path);
+        others.filter_map(|other| self.outstanding.answered_at(other)).any(|at| at > since)
     }
 }
 

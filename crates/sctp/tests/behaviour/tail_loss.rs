@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use anabranch_sctp::{AssociationConfig, CongestionControl, LossDetection, PathState};
+use anabranch_sctp::{
+    AssociationConfig, CongestionControl, LossDetection, PathSchedulerKind, PathState,
+};
 use anabranch_wire::ChunkType;
 
 use crate::harness::{Duo, Side, good_link, link, number_of, numbered};
@@ -265,6 +267,53 @@ fn a_path_that_dies_costs_a_gap_of_a_tenth_of_a_second_and_nothing_comes_later_t
             let (gap, took) = cut_primary(phase * MILLISECOND, len);
             assert!(gap <= 100 * MILLISECOND, "phase {phase}, {len} bytes: a gap of {gap:?}");
             assert!(took <= 200 * MILLISECOND, "phase {phase}, {len} bytes: {took:?}");
+        }
+    }
+}
+
+/// Pictures of ten packets, 25 in a second, over two paths with this RTT, until one is cut at a
+/// moment of its own for each seed. Returns the longest that a packet of them took.
+fn cut_one_of_two(seed: u64, rtt: Duration) -> Duration {
+    const PICTURE: Duration = Duration::from_millis(40);
+    let one_way = u64::try_from(rtt.as_millis()).expect("a short time") / 2;
+    let links = [link(50, one_way, 0.0), link(50, one_way, 0.0)];
+    let config = media().with(|config| {
+        config.paths.path_scheduler = PathSchedulerKind::EarliestDelivery;
+    });
+    let mut duo = Duo::connected(seed, &links, config);
+    let start = duo.now();
+    for picture in 0..100 {
+        for packet in 0..10 {
+            duo.send(Side::Client, numbered(0, 10 * picture + packet, 1_200));
+        }
+        duo.run_for(PICTURE / 2);
+        if picture == 50 {
+            let phase = seed as u32 % 20 * MILLISECOND;
+            duo.run_for(phase);
+            duo.pair.cut(seed as usize % 2);
+            duo.run_for(PICTURE / 2 - phase);
+        } else {
+            duo.run_for(PICTURE / 2);
+        }
+    }
+    duo.run_for(Duration::from_secs(1));
+    let left = 1 - seed as usize % 2;
+    assert_eq!(duo.path(Side::Client, left).counters.chunks_lost, 0, "the other path lost nothing");
+    let messages = duo.messages(Side::Server);
+    assert_eq!(messages.len(), 1_000, "nothing is lost");
+    let took = messages.iter().map(|m| m.completed_at - (start + number_of(m) / 10 * PICTURE));
+    took.max().expect("several")
+}
+
+#[test]
+fn of_two_paths_that_share_a_stream_one_that_dies_costs_a_round_trip_and_a_half() {
+    for seed in 0..40 {
+        for rtt in [20, 50, 100].map(Duration::from_millis) {
+            let took = cut_one_of_two(seed, rtt);
+            // One way over the path that is left, and what the SACK may be delayed and spaced; and
+            // the time that all of the flight takes at its pace.
+            let most = 3 * rtt / 2 + Duration::from_millis(60);
+            assert!(took <= most, "seed {seed}, {rtt:?}: {took:?}");
         }
     }
 }
