@@ -42,7 +42,9 @@ impl Connection {
         }
         let seq = self.numbers.place(packet);
         let acknowledgement = self.numbers.acknowledged_place(packet);
-        let (windows, is_active) = (self.windows(), self.is_active(now));
+        // Only of a Sync it is asked.
+        let is_sync = matches!(ty, PacketType::Sync | PacketType::SyncAck);
+        let (windows, is_active) = (self.windows(), is_sync && self.is_active(now));
         if !self.numbers.are_valid(windows, is_active, ty, seq, acknowledgement) {
             return self.on_invalid(now, packet, ty);
         }
@@ -69,9 +71,6 @@ impl Connection {
         if !self.take_options(now, packet, seq, acknowledgement) {
             return;
         }
-        self.install_ccids(now);
-        let ack_ratio = self.features.value(Owner::Remote, Feature::AckRatio);
-        self.receiver.on_ack_ratio(ack_ratio);
         self.advance(now, packet, seq);
         if self.is_closed() {
             return;

@@ -169,7 +169,7 @@ impl Connection {
         let mut connection = Self {
             sender: sender(now, send_ccid, &config, packet_size),
             send_ccid,
-            receiver: receiver(receive_ccid, Feature::AckRatio.initial()),
+            receiver: receiver(receive_ccid),
             receive_ccid,
             config,
             flow,
@@ -461,9 +461,10 @@ impl Connection {
             && ccid != self.receive_ccid
         {
             self.receive_ccid = ccid;
-            let ack_ratio = self.features.value(Owner::Remote, Feature::AckRatio);
-            self.receiver = receiver(ccid, ack_ratio);
+            self.receiver = receiver(ccid);
         }
+        let ack_ratio = self.features.value(Owner::Remote, Feature::AckRatio);
+        self.receiver.on_ack_ratio(ack_ratio);
         self.want_what_ccids_need();
     }
 
@@ -519,9 +520,9 @@ fn sender(now: Time, ccid: Ccid, config: &Config, packet_size: usize) -> Box<dyn
     }
 }
 
-fn receiver(ccid: Ccid, ack_ratio: u64) -> Box<dyn HcReceiver> {
+fn receiver(ccid: Ccid) -> Box<dyn HcReceiver> {
     match ccid {
-        Ccid::TcpLike => Box::new(Ccid2Receiver::new(ack_ratio)),
+        Ccid::TcpLike => Box::new(Ccid2Receiver::new(Feature::AckRatio.initial())),
         Ccid::Tfrc => Box::new(Ccid3Receiver::new()),
     }
 }

@@ -67,6 +67,11 @@ impl Connection {
         if let Some(report) = &reading.report {
             self.take_report(now, report);
         }
+        // What both ends have agreed on changes by what they say of it alone, and with the end of
+        // the handshake.
+        if reading.has_features || !self.is_open() {
+            self.install_ccids(now);
+        }
         true
     }
 

@@ -1,6 +1,6 @@
 //! [`Negotiation`]: the values of all features, and how far their changes have come.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use anabranch_sansio::{Time, Wakeup};
@@ -22,7 +22,10 @@ const RETRANSMISSION_MIN: Duration = Duration::from_millis(200);
 #[derive(Debug)]
 pub(crate) struct Negotiation {
     is_server: bool,
-    slots: BTreeMap<(Owner, Feature), Slot>,
+    slots: Box<Slots>,
+    /// Whether one of them has something new to be sent, as of what was written last and wanted
+    /// since: each packet asks. What the peer wants, too, is confirmed by a packet anyhow.
+    has_news: bool,
     confirms: VecDeque<Confirm>,
     /// FGSR: the greatest number of a packet with feature options.
     greatest_received: Option<Seq>,
@@ -35,6 +38,14 @@ pub(crate) struct Negotiation {
     interval_min: Duration,
     /// Whether Changes that were sent are due again.
     is_due: bool,
+}
+
+/// All features of both ends, each in its place in [`Feature::ALL`]: several are asked for with
+/// each packet.
+#[derive(Debug)]
+struct Slots {
+    local: [Slot; Feature::ALL.len()],
+    remote: [Slot; Feature::ALL.len()],
 }
 
 /// A feature at one end.
@@ -82,13 +93,10 @@ pub(crate) enum FeatureFault {
 
 impl Negotiation {
     pub(crate) fn new(is_server: bool) -> Self {
-        let owners = [Owner::Local, Owner::Remote];
-        let slots = owners
-            .into_iter()
-            .flat_map(|owner| Feature::ALL.map(|feature| ((owner, feature), Slot::new(feature))));
         Self {
             is_server,
-            slots: slots.collect(),
+            slots: Box::new(Slots::new()),
+            has_news: false,
             confirms: VecDeque::new(),
             greatest_received: None,
             greatest_sent: None,
@@ -101,7 +109,7 @@ impl Negotiation {
 
     /// The value that is in force.
     pub(crate) fn value(&self, owner: Owner, feature: Feature) -> u64 {
-        self.slots.get(&(owner, feature)).map_or_else(|| feature.initial(), |slot| slot.value)
+        self.slots.of(owner, feature).value
     }
 
     pub(crate) fn is_on(&self, owner: Owner, feature: Feature) -> bool {
@@ -110,14 +118,12 @@ impl Negotiation {
 
     /// Whether no Change of it is under way.
     pub(crate) fn is_settled(&self, owner: Owner, feature: Feature) -> bool {
-        self.slots.get(&(owner, feature)).is_none_or(|slot| slot.state == State::Stable)
+        self.slots.of(owner, feature).state == State::Stable
     }
 
     /// Says which values are accepted, the best first, without asking for a change.
     pub(crate) fn accept(&mut self, owner: Owner, feature: Feature, preferences: &[u8]) {
-        if let Some(slot) = self.slots.get_mut(&(owner, feature)) {
-            slot.preferences = preferences.to_vec();
-        }
+        self.slots.of_mut(owner, feature).preferences = preferences.to_vec();
     }
 
     /// Asks for one of these values, the best first, unless the best one is in force, or both ends
@@ -125,7 +131,7 @@ impl Negotiation {
     ///
     /// If what is in force is none of them, the peer must agree or the connection ends.
     pub(crate) fn want(&mut self, owner: Owner, feature: Feature, preferences: &[u8]) {
-        let Some(slot) = self.slots.get_mut(&(owner, feature)) else { return };
+        let slot = self.slots.of_mut(owner, feature);
         slot.preferences = preferences.to_vec();
         let current = u8::try_from(slot.value).ok();
         let is_best = preferences.first().copied() == current;
@@ -134,12 +140,13 @@ impl Negotiation {
         if slot.state == State::Stable && !is_best && !is_settled {
             slot.state = State::Wanted;
             slot.is_mandatory = feature.is_required() && !is_accepted;
+            self.has_news = true;
         }
     }
 
     /// Sets a non-negotiable feature of ours, unless the peer does not know it.
     pub(crate) fn set(&mut self, feature: Feature, value: u64) {
-        let Some(slot) = self.slots.get_mut(&(Owner::Local, feature)) else { return };
+        let slot = self.slots.of_mut(Owner::Local, feature);
         if slot.proposal == value || slot.is_unknown {
             return;
         }
@@ -150,6 +157,7 @@ impl Negotiation {
             // CHANGING state MUST transition to the UNSTABLE state."
             State::Changing | State::Unstable => State::Unstable,
         };
+        self.has_news = true;
     }
 
     /// Answers that a feature is none that we know.
@@ -159,7 +167,7 @@ impl Negotiation {
 
     /// Whether a packet should be sent for the options that wait, if none would be.
     pub(crate) fn must_send(&self) -> bool {
-        !self.confirms.is_empty() || self.is_due || self.slots.values().any(Slot::is_to_be_sent)
+        !self.confirms.is_empty() || self.is_due || self.has_news
     }
 
     /// Adds what is to be said to a packet. `repeats`: Changes that have been sent are sent again.
@@ -183,13 +191,13 @@ impl Negotiation {
         // What was due may have been answered since.
         let repeats = std::mem::take(&mut self.is_due) || repeats;
         let mut waits = false;
-        for ((owner, feature), slot) in &mut self.slots {
+        for (owner, feature, slot) in self.slots.iter_mut() {
             let is_new = slot.is_to_be_sent();
             if !(is_new || repeats && slot.state == State::Changing) {
                 continue;
             }
             waits = true;
-            if !slot.write_change(*owner, *feature, options) {
+            if !slot.write_change(owner, feature, options) {
                 continue;
             }
             slot.state = State::Changing;
@@ -200,6 +208,7 @@ impl Negotiation {
         if waits {
             self.retransmission = Some(now + self.interval);
         }
+        self.has_news = self.slots.any(Slot::is_to_be_sent);
     }
 
     /// Takes an option of a packet that has passed all checks.
@@ -231,8 +240,8 @@ impl Negotiation {
         };
         // "Second, check for reordering".
         let is_old = self.greatest_received.is_some_and(|greatest| seq <= greatest);
-        let slot = self.slots.entry((owner, feature)).or_insert_with(|| Slot::new(feature));
-        if is_old || slot.state == State::Unstable {
+        let state = self.slots.of(owner, feature).state;
+        if is_old || state == State::Unstable {
             return Ok(());
         }
         if is_change {
@@ -244,7 +253,7 @@ impl Negotiation {
             (Some(acknowledgement), Some(greatest_sent)) => acknowledgement >= greatest_sent,
             _ => false,
         };
-        if !answers || slot.state != State::Changing {
+        if !answers || state != State::Changing {
             return Ok(());
         }
         // The peer answers: what is changed next begins without the backoff of what was lost.
@@ -269,7 +278,7 @@ impl Negotiation {
         }
         self.retransmission = None;
         self.interval_min = RETRANSMISSION_MIN.max(rtt);
-        if self.slots.values().any(|slot| slot.state == State::Changing) {
+        if self.slots.any(|slot| slot.state == State::Changing) {
             self.is_due = true;
             self.interval = (self.interval * 2).min(RETRANSMISSION_MAX).max(self.interval_min);
         } else {
@@ -294,7 +303,7 @@ impl Negotiation {
         values: &[u8],
         is_mandatory: bool,
     ) -> Result<(), FeatureFault> {
-        let Some(slot) = self.slots.get_mut(&(owner, feature)) else { return Ok(()) };
+        let slot = self.slots.of_mut(owner, feature);
         let accepted = match feature.non_negotiable_len() {
             // RFC 4340 section 6.3.2: "Change R and Confirm L options MUST NOT be sent for
             // non-negotiable features".
@@ -337,7 +346,7 @@ impl Negotiation {
         feature: Feature,
         values: &[u8],
     ) -> Result<(), FeatureFault> {
-        let Some(slot) = self.slots.get_mut(&(owner, feature)) else { return Ok(()) };
+        let slot = self.slots.of_mut(owner, feature);
         if values.is_empty() {
             // RFC 4340 section 6.6.7: "The CHANGING endpoint SHOULD reset the connection (with
             // Reset Code 5, "Option Error") if it receives an empty Confirm option for such a
@@ -373,6 +382,37 @@ impl Negotiation {
         if self.confirms.len() < CONFIRMS_MAX {
             self.confirms.push_back(Confirm { kind, feature, values });
         }
+    }
+}
+
+impl Slots {
+    fn new() -> Self {
+        let of_one = || Feature::ALL.map(Slot::new);
+        Self { local: of_one(), remote: of_one() }
+    }
+
+    const fn of(&self, owner: Owner, feature: Feature) -> &Slot {
+        match owner {
+            Owner::Local => &self.local[feature as usize],
+            Owner::Remote => &self.remote[feature as usize],
+        }
+    }
+
+    const fn of_mut(&mut self, owner: Owner, feature: Feature) -> &mut Slot {
+        match owner {
+            Owner::Local => &mut self.local[feature as usize],
+            Owner::Remote => &mut self.remote[feature as usize],
+        }
+    }
+
+    fn any(&self, is_it: impl Fn(&Slot) -> bool) -> bool {
+        self.local.iter().chain(&self.remote).any(is_it)
+    }
+
+    fn iter_mut(&mut self) -> impl Iterator<Item = (Owner, Feature, &mut Slot)> {
+        let of = |owner| move |(feature, slot)| (owner, feature, slot);
+        let local = Feature::ALL.into_iter().zip(&mut self.local).map(of(Owner::Local));
+        local.chain(Feature::ALL.into_iter().zip(&mut self.remote).map(of(Owner::Remote)))
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) const SEQUENCE_WINDOW_MIN: u64 = 32;
 pub(crate) const SEQUENCE_WINDOW_MAX: u64 = (1 << 46) - 1;
 
 impl Feature {
+    /// In their order.
     pub(crate) const ALL: [Self; 10] = [
         Self::Ccid,
         Self::AllowShortSeqnos,
@@ -120,5 +121,15 @@ impl Feature {
     pub(crate) fn value_bytes(self, value: u64) -> Vec<u8> {
         let len = self.non_negotiable_len().unwrap_or(1);
         value.to_be_bytes().into_iter().skip(size_of::<u64>() - len).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn features_are_listed_in_their_order() {
+        assert!(Feature::ALL.into_iter().map(|feature| feature as usize).eq(0..10));
     }
 }

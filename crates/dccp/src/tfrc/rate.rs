@@ -138,12 +138,14 @@ struct Last {
 
 #[derive(Debug, Clone, Copy)]
 struct Rtt {
+    /// R.
+    span: Duration,
     /// R, in seconds.
     mean: f64,
     /// R_sqmean.
     root_mean: f64,
-    /// R_sample.
-    last: f64,
+    /// The root of R_sample.
+    root_last: f64,
 }
 
 impl RateControl {
@@ -189,7 +191,7 @@ impl RateControl {
     /// R: the round-trip time.
     #[must_use]
     pub fn rtt(&self) -> Option<Duration> {
-        self.rtt.map(|rtt| Duration::from_secs_f64(rtt.mean))
+        self.rtt.map(|rtt| rtt.span)
     }
 
     /// X_inst: how many bytes of data a sender may send in a second.
@@ -412,8 +414,7 @@ impl RateControl {
             return;
         }
         // Initial slow-start.
-        let rtt = Duration::from_secs_f64(rtt.mean);
-        if self.doubled_at.is_none_or(|at| now - at >= rtt) {
+        if self.doubled_at.is_none_or(|at| now - at >= rtt.span) {
             let factor = if self.rate < self.fast_max_at(now) { 4.0 } else { 2.0 };
             self.rate = (factor * self.rate).min(self.receive_limit).max(self.initial_rate());
             self.doubled_at = Some(now);
@@ -430,7 +431,7 @@ impl RateControl {
     fn instantaneous(&self, rate: f64, size: f64) -> f64 {
         match self.rtt {
             Some(rtt) if self.config.oscillation_reduction => {
-                (rate * rtt.root_mean / rtt.last.sqrt()).max(size / BACKOFF_MAX)
+                (rate * rtt.root_mean / rtt.root_last).max(size / BACKOFF_MAX)
             }
             _ => rate,
         }
@@ -464,14 +465,15 @@ impl RateControl {
 
     fn measure(&mut self, sample: Duration) {
         let last = sample.as_secs_f64().max(1e-6);
-        self.rtt = Some(match self.rtt.filter(|_| self.had_feedback) {
-            None => Rtt { mean: last, root_mean: last.sqrt(), last },
-            Some(Rtt { mean, root_mean, .. }) => Rtt {
-                mean: FILTER * mean + (1.0 - FILTER) * last,
-                root_mean: FILTER * root_mean + (1.0 - FILTER) * last.sqrt(),
-                last,
-            },
-        });
+        let root_last = last.sqrt();
+        let (mean, root_mean) = match self.rtt.filter(|_| self.had_feedback) {
+            None => (last, root_last),
+            Some(Rtt { mean, root_mean, .. }) => (
+                FILTER * mean + (1.0 - FILTER) * last,
+                FILTER * root_mean + (1.0 - FILTER) * root_last,
+            ),
+        };
+        self.rtt = Some(Rtt { span: Duration::from_secs_f64(mean), mean, root_mean, root_last });
     }
 
     /// Has `recv_limit` be what a faster restart allows, if that is more.

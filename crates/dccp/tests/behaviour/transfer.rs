@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use anabranch_dccp::{Ccid, Config, Endpoint, EndpointConfig, Event, SendError};
-use anabranch_netsim::{CLIENT, Hostility, LinkConfig, Probability, QueueLimit, SERVER};
+use anabranch_netsim::{
+    CLIENT, DuplexConfig, Hostility, LinkConfig, Loss, Probability, QueueLimit, SERVER,
+};
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
 use bytes::Bytes;
 
@@ -84,6 +86,27 @@ fn repeated_and_reordered_packets_are_delivered_once() {
         assert_eq!(arrived, (0..400).collect::<Vec<_>>(), "{ccid:?}");
         assert!(duo.stats(SERVER).duplicates > 20, "{:?}", duo.stats(SERVER));
     }
+}
+
+#[test]
+fn an_ack_ratio_that_lost_acknowledgements_raise_is_the_receivers_at_once() {
+    let acknowledgements = |loss| {
+        let config = Config { send_buffer: 4 << 20, ..Config::with_ccid(Ccid::TcpLike) };
+        let forward = LinkConfig { queue: QueueLimit::Packets(10_000), ..spacious() };
+        let backward = LinkConfig { loss: Loss::uniform(loss), ..forward.clone() };
+        let link = DuplexConfig { forward, backward };
+        let mut duo = Duo::new(5, link, &config);
+        duo.connect(&config);
+        for n in 0..3_000 {
+            duo.act(CLIENT, |client, _| client.send(numbered(n))).unwrap();
+        }
+        duo.run_for(Duration::from_secs(20));
+        assert!(duo.received[0].len() > 2_900);
+        duo.stats(SERVER).packets_sent
+    };
+    let [all, few] = [0.0, 0.1].map(acknowledgements);
+    assert!((1_500..1_600).contains(&all), "each second packet is answered: {all}");
+    assert!(3 * few < 2 * all, "{few} of {all}");
 }
 
 #[test]

@@ -24,10 +24,10 @@ impl WindowCounter {
     /// The counter of a packet that is sent now.
     pub(super) fn next(&mut self, now: Time, rtt: Duration) -> u8 {
         let since = *self.since.get_or_insert(now);
-        // "Let quarter_RTTs = floor((current_time - last_WC_time) / (RTT/4))."
-        let quarter = (rtt / 4).as_nanos().max(1);
-        let quarters = (now - since).as_nanos() / quarter;
-        if quarters > 0 {
+        let (passed, quarter) = (now - since, (rtt / 4).max(Duration::from_nanos(1)));
+        if passed >= quarter {
+            // "Let quarter_RTTs = floor((current_time - last_WC_time) / (RTT/4))."
+            let quarters = passed.as_nanos() / quarter.as_nanos();
             // "Set last_WC := (last_WC + min(quarter_RTTs, 5)) mod 16."
             self.advance(now, quarters.min(5) as u8);
         }

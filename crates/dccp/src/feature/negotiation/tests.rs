@@ -257,6 +257,27 @@ fn a_value_that_is_its_owners_alone_is_taken_over() {
 }
 
 #[test]
+fn a_packet_is_due_only_while_there_is_something_new_to_say() {
+    let mut end = Negotiation::new(false);
+    assert!(!end.must_send());
+    end.set(Feature::AckRatio, 3);
+    assert!(end.must_send());
+    written(&mut end);
+    assert!(!end.must_send(), "it is under way");
+    end.set(Feature::AckRatio, 4);
+    assert!(end.must_send(), "it is another one");
+    written(&mut end);
+    assert!(!end.must_send());
+    // The peer asks for what was to be asked for: to confirm it is all that is left.
+    let number = Feature::SendNdpCount.number().0;
+    end.want(Owner::Remote, Feature::SendNdpCount, &[1, 0]);
+    option(&[32, 0, number, 1], 10, &mut end, false).unwrap();
+    assert!(end.must_send());
+    assert_eq!(written(&mut end)[..3], [35, 6, number]);
+    assert!(!end.must_send());
+}
+
+#[test]
 fn a_confirm_of_what_is_no_longer_wanted_is_ignored() {
     let mut duo = Duo::new();
     duo.ends[CLIENT].set(Feature::AckRatio, 4);
