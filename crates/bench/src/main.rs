@@ -49,6 +49,9 @@ struct Arguments {
     /// Sizes of the messages, in KiB.
     #[arg(long, value_delimiter = ',', default_values_t = [1, 16, 64])]
     sizes: Vec<usize>,
+    /// Sizes of the messages, in bytes, instead of those (memory and udp only).
+    #[arg(long, value_delimiter = ',')]
+    bytes: Vec<usize>,
     /// Payload per run, in MB (of a million bytes).
     #[arg(long, default_value_t = 50)]
     megabytes: u64,
@@ -208,7 +211,7 @@ fn run(arguments: &Arguments) -> io::Result<()> {
 /// Our stack beside others.
 fn compete(arguments: &Arguments) -> io::Result<()> {
     let mut table = Table::new(arguments);
-    for &size in &arguments.sizes {
+    for size in arguments.message_sizes() {
         let workload = arguments.workload(size);
         for (name, measure) in contest(arguments.medium, &arguments.only) {
             let outcomes = (0..arguments.runs).map(|run| measure(&workload, run.into()));
@@ -266,8 +269,15 @@ fn contest(medium: Medium, only: &str) -> Vec<(String, Measure)> {
 }
 
 impl Arguments {
-    fn workload(&self, size_kib: usize) -> Workload {
-        let message = size_kib * 1024;
+    /// Bytes of the messages.
+    fn message_sizes(&self) -> Vec<usize> {
+        if self.bytes.is_empty() {
+            return self.sizes.iter().map(|kib| kib << 10).collect();
+        }
+        self.bytes.iter().map(|bytes| (*bytes).max(1)).collect()
+    }
+
+    fn workload(&self, message: usize) -> Workload {
         Workload {
             message,
             messages: (self.megabytes * 1_000_000).div_ceil(message as u64),
@@ -296,7 +306,7 @@ mod tests {
         for line in ["memory", "memory --loss 1"] {
             let arguments = arguments(line);
             for (name, measure) in contest(arguments.medium, "") {
-                let outcome = measure(&arguments.workload(16), 1).unwrap();
+                let outcome = measure(&arguments.workload(16 << 10), 1).unwrap();
                 assert!(outcome.cpu > Duration::ZERO, "{name}");
                 assert!(outcome.packets_in_flight > Some(1.0), "{name}");
             }
@@ -307,7 +317,7 @@ mod tests {
     fn everyone_finishes_over_udp() {
         let arguments = arguments("udp");
         for (name, measure) in contest(arguments.medium, "") {
-            let outcome = measure(&arguments.workload(16), 1).unwrap();
+            let outcome = measure(&arguments.workload(16 << 10), 1).unwrap();
             assert!(outcome.cpu > Duration::ZERO, "{name}");
         }
     }
@@ -318,12 +328,19 @@ mod tests {
     }
 
     #[test]
+    fn sizes_in_bytes_stand_in_place_of_those_in_kib() {
+        let sizes = |line: &str| Arguments::parse_from(line.split(' ')).message_sizes();
+        assert_eq!(sizes("bench udp"), [1_024, 16_384, 65_536]);
+        assert_eq!(sizes("bench udp --bytes 1172,100"), [1_172, 100]);
+    }
+
+    #[test]
     fn ratios_are_to_the_first_row_of_a_column() {
         let mut table = Table::new(&arguments("memory"));
-        table.add("first", 1, 2.0, Some(40.0));
-        table.add("second", 1, 3.0, None);
-        table.add("first", 16, 1.0, None);
-        table.add("second", 16, 4.0, None);
+        table.add("first", 1 << 10, 2.0, Some(40.0));
+        table.add("second", 1 << 10, 3.0, None);
+        table.add("first", 16 << 10, 1.0, None);
+        table.add("second", 16 << 10, 4.0, None);
         let shown = table.to_string();
         let rows: Vec<Vec<_>> = shown.lines().map(|l| l.split_whitespace().collect()).collect();
         assert_eq!(rows[3], ["first", "2.00", "(1.00)", "40", "1.00", "(1.00)"]);

@@ -17,7 +17,8 @@ pub(crate) struct Table {
     loss_percent: f64,
     megabytes: u64,
     runs: u32,
-    sizes_kib: Vec<usize>,
+    /// Bytes of the messages.
+    sizes_bytes: Vec<usize>,
     rows: Vec<Row>,
 }
 
@@ -29,7 +30,7 @@ struct Row {
 
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Cell {
-    size_kib: usize,
+    size_bytes: usize,
     cpu_seconds_per_gb: f64,
     /// To the first row.
     ratio: f64,
@@ -48,7 +49,7 @@ impl Table {
             loss_percent: arguments.loss,
             megabytes: arguments.megabytes,
             runs: arguments.runs,
-            sizes_kib: arguments.sizes.clone(),
+            sizes_bytes: arguments.message_sizes(),
             rows: Vec::new(),
         }
     }
@@ -57,14 +58,14 @@ impl Table {
     pub(crate) fn add(
         &mut self,
         name: &str,
-        size_kib: usize,
+        size_bytes: usize,
         cpu_seconds_per_gb: f64,
         packets_in_flight: Option<f64>,
     ) {
-        let is_of_size = |cell: &&Cell| cell.size_kib == size_kib;
+        let is_of_size = |cell: &&Cell| cell.size_bytes == size_bytes;
         let first = self.rows.first().and_then(|row| row.cells.iter().find(is_of_size));
         let ratio = first.map_or(1.0, |first| cpu_seconds_per_gb / first.cpu_seconds_per_gb);
-        let cell = Cell { size_kib, cpu_seconds_per_gb, ratio, packets_in_flight };
+        let cell = Cell { size_bytes, cpu_seconds_per_gb, ratio, packets_in_flight };
         match self.rows.iter_mut().find(|row| row.name == name) {
             Some(row) => row.cells.push(cell),
             None => self.rows.push(Row { name: name.to_owned(), cells: vec![cell] }),
@@ -87,8 +88,8 @@ impl fmt::Display for Table {
              {ahead_kib} KiB ahead, loss {loss_percent} %"
         )?;
         write!(f, "{:<26}", "")?;
-        for size in &self.sizes_kib {
-            write!(f, "{:>20}", format!("{size} KiB"))?;
+        for size in &self.sizes_bytes {
+            write!(f, "{:>20}", size_in_words(*size))?;
         }
         for row in &self.rows {
             write!(f, "\n{:<26}", row.name)?;
@@ -97,6 +98,14 @@ impl fmt::Display for Table {
             }
         }
         Ok(())
+    }
+}
+
+fn size_in_words(bytes: usize) -> String {
+    if bytes.is_multiple_of(1 << 10) {
+        format!("{} KiB", bytes >> 10)
+    } else {
+        format!("{bytes} B")
     }
 }
 
