@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Estimate {
     /// The mean.
     pub mean: f64,
-    /// Half the interval's width; zero for a single value.
+    /// Half the interval's width; infinite for a single value, which says nothing of others.
     pub half_width: f64,
 }
 
@@ -18,10 +18,21 @@ impl Estimate {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count.max(1.0);
         let Some(t) = values.len().checked_sub(2).map(student_t) else {
-            return Self { mean, half_width: 0.0 };
+            return Self { mean, half_width: f64::INFINITY };
         };
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         Self { mean, half_width: t * (squares / (count - 1.0) / count).sqrt() }
+    }
+
+    /// Whether there were values enough for an interval: two seeds at least.
+    #[must_use]
+    pub const fn has_interval(self) -> bool {
+        self.half_width.is_finite()
+    }
+
+    /// Half the interval's width as a figure has it: nothing where there is no interval.
+    pub(crate) const fn drawn_half_width(self) -> f64 {
+        if self.has_interval() { self.half_width } else { 0.0 }
     }
 
     /// In another unit.
@@ -32,11 +43,11 @@ impl Estimate {
 }
 
 /// The mean and half the interval's width, with as many digits as are asked for; the mean alone
-/// where all seeds agree on them.
+/// where all seeds agree on them, or where there is one.
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let digits = f.precision().unwrap_or(4);
-        let half_width = format!("{:.digits$}", self.half_width);
+        let half_width = format!("{:.digits$}", self.drawn_half_width());
         if half_width.bytes().all(|byte| matches!(byte, b'0' | b'.')) {
             return write!(f, "{:.digits$}", self.mean);
         }
@@ -70,6 +81,12 @@ mod tests {
         let estimate = Estimate::of(&[1.0, 2.0, 3.0, 4.0]);
         assert!((estimate.mean - 2.5).abs() < 1e-12);
         assert!((estimate.half_width - 3.182 * (5.0_f64 / 3.0 / 4.0).sqrt()).abs() < 1e-9);
-        assert_eq!(Estimate::of(&[7.0]), Estimate { mean: 7.0, half_width: 0.0 });
+    }
+
+    #[test]
+    fn a_single_value_has_no_interval() {
+        let one = Estimate::of(&[7.0]);
+        assert!(one.mean == 7.0 && !one.has_interval() && Estimate::of(&[7.0, 7.0]).has_interval());
+        assert_eq!(format!("{one:.1}"), "7.0");
     }
 }

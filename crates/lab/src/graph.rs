@@ -112,7 +112,7 @@ impl Graph {
             return (if is_low { 0.0 } else { SHARES_FROM }, 100.0);
         }
         let points = self.lines.iter().flat_map(|line| &line.points);
-        let shown = |y: &Estimate| y.mean + if self.has_dots { y.half_width } else { 0.0 };
+        let shown = |y: &Estimate| y.mean + if self.has_dots { y.drawn_half_width() } else { 0.0 };
         let highest = points.fold(0.0, |top: f64, (_, y)| top.max(shown(y)));
         // An axis of nothing still needs a length.
         (0.0, if highest > 0.0 { nice(highest) } else { 1.0 })
@@ -132,7 +132,7 @@ impl Line {
             return Ok(());
         }
         let interval = |(x, y): &(f64, Estimate)| {
-            let ends = [(*x, y.mean - y.half_width), (*x, y.mean + y.half_width)];
+            let ends = [(*x, y.mean - y.drawn_half_width()), (*x, y.mean + y.drawn_half_width())];
             PathElement::new(ends, self.color.stroke_width(1))
         };
         chart.draw_series(self.points.iter().map(interval))?;

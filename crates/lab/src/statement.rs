@@ -26,7 +26,7 @@ pub enum Verdict {
     Shown,
     /// The opposite holds somewhere, with room between the intervals.
     NotShown,
-    /// Intervals overlap: more seeds would tell.
+    /// Intervals overlap, or there are none, of one seed: more seeds would tell.
     Undecided,
 }
 
@@ -53,6 +53,15 @@ impl Verdict {
     /// Whether one is above another by more than `margin`.
     pub(crate) fn is_above(high: Estimate, low: Estimate, margin: f64) -> Self {
         Self::is_positive(plus(minus(high, low), exact(-margin)))
+    }
+
+    /// Whether something is so that its values say without their interval, but not by one seed.
+    pub(crate) const fn counted(value: Estimate, is_so: bool) -> Self {
+        match (value.has_interval(), is_so) {
+            (false, _) => Self::Undecided,
+            (true, true) => Self::Shown,
+            (true, false) => Self::NotShown,
+        }
     }
 
     fn is_positive(value: Estimate) -> Self {
@@ -143,7 +152,8 @@ pub(crate) fn held(statements: &[Statement], note: &str) -> Markup {
             p {
                 "Shown: " (count(Verdict::Shown)) " of " (papers.len()) ", undecided: "
                 (count(Verdict::Undecided)) ". Shown is what holds with room between the 95 % \
-                 confidence intervals, undecided where they overlap. " (note)
+                 confidence intervals, undecided where they overlap, and where there are none: \
+                 one seed decides nothing. " (note)
             }
             (statement_table(&papers))
             @if !ours.is_empty() {
@@ -181,5 +191,39 @@ fn statement_row(statement: &Statement) -> Markup {
             }) { (statement.verdict.as_str()) }
             td.text { (statement.evidence) }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn of(mean: f64, half_width: f64) -> Estimate {
+        Estimate { mean, half_width }
+    }
+
+    #[test]
+    fn a_verdict_is_given_beyond_the_intervals_only() {
+        assert_eq!(Verdict::is_above(of(5.0, 1.0), of(2.0, 1.0), 0.0), Verdict::Shown);
+        assert_eq!(Verdict::is_above(of(2.0, 1.0), of(5.0, 1.0), 0.0), Verdict::NotShown);
+        assert_eq!(Verdict::is_above(of(3.0, 1.0), of(2.0, 1.0), 0.0), Verdict::Undecided);
+        assert_eq!(Verdict::all([Verdict::Shown, Verdict::Undecided]), Verdict::Undecided);
+        assert_eq!(Verdict::all([Verdict::Undecided, Verdict::NotShown]), Verdict::NotShown);
+    }
+
+    #[test]
+    fn one_seed_decides_nothing() {
+        let [high, low] = [9.0, 1.0].map(|value| Estimate::of(&[value]));
+        for verdict in [
+            Verdict::is_above(high, low, 0.0),
+            Verdict::is_above(low, high, 0.0),
+            Verdict::is_above(exact(30.0), low.times(2.0), 0.0),
+            Verdict::is_near(high, 9.0, 0.1),
+            Verdict::counted(high, true),
+            Verdict::counted(high, false),
+        ] {
+            assert_eq!(verdict, Verdict::Undecided);
+        }
+        assert_eq!(Verdict::counted(Estimate::of(&[9.0, 9.0]), true), Verdict::Shown);
     }
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::PathBuf;
 
 use anabranch_interop::examine_dccp;
-use anabranch_lab::almajeed2011::{Carrier, Cell, Measured, Scenario, Setup};
+use anabranch_lab::almajeed2011::{Carrier, Cell, Measured, Scenario, Setup, rows, tables};
 use anabranch_lab::{Parameters, RecordTo};
 
 fn setup(set: &str, pictures: usize) -> Setup {
@@ -29,6 +29,8 @@ fn every_way_and_carrier_brings_most_of_the_video() {
             let outcome = run(&setup, scenario, carrier).outcome;
             assert!(outcome.lost * 8 < outcome.slices, "{scenario}, {carrier}: {outcome:?}");
             assert!(outcome.psnr_y_db > Some(25.0), "{scenario}, {carrier}: {outcome:?}");
+            let delay = outcome.delay_s.expect("slices are seen to leave and to arrive");
+            assert!((0.005..3.0).contains(&delay), "{scenario}, {carrier}: {outcome:?}");
             if carrier == Carrier::Sctp {
                 assert_eq!(outcome.lost, 0, "{scenario}: what is lost is repeated");
             }
@@ -64,6 +66,19 @@ fn without_losses_on_the_air_nothing_is_lost_there() {
     let outcome = run(&setup, Scenario::NodeC, Carrier::Dccp(4)).outcome;
     assert_eq!(outcome.lost_on_air, 0, "{outcome:?}");
     assert_eq!(outcome.lost, outcome.refused_by_queues as usize, "{outcome:?}");
+}
+
+#[test]
+fn the_terminal_has_the_delay_of_sctp_beside_the_others() {
+    let setup = setup("", 60);
+    let results = [Carrier::Dccp(1), Carrier::Sctp].map(|carrier| {
+        let cell = cell(Scenario::NodeC, carrier);
+        (cell, run(&setup, Scenario::NodeC, carrier))
+    });
+    let rows = rows(results.iter().map(|(cell, measured)| (*cell, &measured.outcome)));
+    let text = tables(&setup, &rows);
+    let table = text.split("Table ").find(|table| table.starts_with("5: mean delay"));
+    assert!(table.is_some_and(|table| table.contains("   SCTP: 0.")), "{text}");
 }
 
 #[test]

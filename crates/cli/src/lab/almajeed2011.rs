@@ -12,6 +12,7 @@ use clap::Args;
 
 use super::common::{Common, Paper, run};
 use super::folder::Folder;
+use super::runner::thread_time;
 use super::runs::{Given, Runs};
 use crate::failure::Failure;
 use crate::output;
@@ -123,8 +124,6 @@ impl Paper for Almajeed2011 {
     }
 
     fn check(&self, _: &Parameters<Values>) -> Result<(), Failure> {
-        let is_sctp = |Place(cell): Place| cell.carrier == Carrier::Sctp;
-        self.common.check_trace(self.cell.is_some_and(is_sctp))?;
         self.common.check_cells(self.cells().len())
     }
 
@@ -134,11 +133,17 @@ impl Paper for Almajeed2011 {
         runs: &mut Runs<'_>,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let pictures = self.pictures.map(NonZeroUsize::get);
+        let begun = thread_time();
         let setup = Setup::with(parameters, pictures).map_err(Failure::failed)?;
-        let Some((results, varied)) = self.run_cells(&setup, runs)? else { return Ok(None) };
+        let setup = setup.clocked(thread_time);
+        let decoding = thread_time().saturating_sub(begun);
+        let given = self.run_cells(&setup, runs)?;
+        runs.tally.scoring += decoding + setup.scoring_time();
+        let Some((results, varied)) = given else { return Ok(None) };
         let command = self.command() + &setup.flag();
         let experiment = Experiment { command, setup: &setup, results, varied };
         output::print(&experiment::tables(&setup, &experiment.rows()))?;
+        output::print(&experiment::statements_table(&experiment.statements()))?;
         let cells = experiment::cells_csv(&setup, &experiment.results).map_err(Failure::failed)?;
         if let Some(folder) = runs.folder {
             write(folder, &experiment, &cells)?;

@@ -95,9 +95,9 @@ impl Common {
     /// Refuses a trace of what keeps no record of what it does.
     pub(super) fn check_trace(&self, has_records: bool) -> Result<(), Failure> {
         match self.trace && !has_records {
-            true => {
-                Err(Failure::usage("--trace: only SCTP tells what it does and why: leave it out"))
-            }
+            true => Err(Failure::usage(
+                "--trace: TCP keeps no record of what it does and why: leave it out",
+            )),
             false => Ok(()),
         }
     }

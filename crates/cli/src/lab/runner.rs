@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rayon::prelude::*;
@@ -50,12 +51,27 @@ impl Drop for Runner {
     }
 }
 
-/// The whole process is counted: it has done nothing else.
-pub(super) fn speed(simulated_s: usize) -> String {
-    let cpu = clock_gettime(ClockId::ProcessCPUTime);
-    let cpu_s = cpu.tv_sec as f64 + cpu.tv_nsec as f64 * 1e-9;
+/// CPU time of this thread.
+pub(super) fn thread_time() -> Duration {
+    time(ClockId::ThreadCPUTime)
+}
+
+fn time(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
+    let nanos = time.tv_nsec.try_into().unwrap_or_default();
+    Duration::new(time.tv_sec.try_into().unwrap_or_default(), nanos)
+}
+
+/// The whole process is counted, but what is not the network's: it has done nothing else.
+pub(super) fn speed(simulated_s: usize, scoring: Duration) -> String {
+    let cpu_s = time(ClockId::ProcessCPUTime).saturating_sub(scoring).as_secs_f64();
     let per_second = simulated_s as f64 / cpu_s;
+    let scoring = match scoring.is_zero() {
+        true => String::new(),
+        false => format!("; decoding and scoring took {:.1} more", scoring.as_secs_f64()),
+    };
     format!(
-        "{simulated_s} simulated seconds in {cpu_s:.1} CPU seconds: {per_second:.0} per second\n"
+        "{simulated_s} simulated seconds in {cpu_s:.1} CPU seconds: {per_second:.0} per \
+         second{scoring}\n"
     )
 }

@@ -1,6 +1,7 @@
 //! [`Runs`]: the runs of a paper's experiment, each made once.
 
 use std::fmt::{Debug, Display};
+use std::time::Duration;
 
 use anabranch_lab::{CellError, RecordTo, run_name};
 use serde::Serialize;
@@ -33,6 +34,8 @@ pub(super) struct Tally {
     /// Those of them that were known already.
     known: usize,
     simulated_s: f64,
+    /// CPU time of what is done to the results of a simulation, which is no part of its speed.
+    pub(super) scoring: Duration,
 }
 
 /// A point of an experiment, of which a shard may be run.
@@ -166,7 +169,7 @@ impl Tally {
             output::print(&format!("{known} of {done} runs were known already\n"))?;
         }
         if self.simulated_s > 0.0 {
-            output::print(&speed(self.simulated_s as usize))?;
+            output::print(&speed(self.simulated_s as usize, self.scoring))?;
         }
         Ok(())
     }

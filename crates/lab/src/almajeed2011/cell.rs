@@ -2,6 +2,8 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use anabranch_dccp::Connections;
 
@@ -100,7 +102,7 @@ impl Cell {
         let delivery = run::run(self, values, &setup.video, &mut recording)?;
         recording.units(|| units(setup, values.start_up, &delivery));
         recording.end().map_err(|cause| CellError::recording(self, cause))?;
-        let measured = Measured::of(setup, values, &delivery);
+        let measured = setup.scoring.of(|| Measured::of(setup, values, &delivery));
         measured.map_err(|cause| CellError::decoding(self, cause))
     }
 }
@@ -191,6 +193,25 @@ pub struct Setup {
     pub(super) reference: Option<Reference>,
     /// How many pictures are left, if it was cut.
     pub(super) cut: Option<usize>,
+    scoring: Scoring,
+}
+
+/// What decoding and scoring cost beside the network, all cells together.
+#[derive(Debug, Default)]
+struct Scoring {
+    clock: Option<fn() -> Duration>,
+    nanos: AtomicU64,
+}
+
+impl Scoring {
+    fn of<T>(&self, score: impl FnOnce() -> T) -> T {
+        let Some(clock) = self.clock else { return score() };
+        let begun = clock();
+        let scored = score();
+        let nanos = u64::try_from(clock().saturating_sub(begun).as_nanos()).unwrap_or(u64::MAX);
+        self.nanos.fetch_add(nanos, Ordering::Relaxed);
+        scored
+    }
 }
 
 impl Setup {
@@ -208,13 +229,27 @@ impl Setup {
             video.truncate(pictures);
         }
         let reference = film.is_none().then(|| Reference::of(&video)).transpose()?;
-        Ok(Self { parameters, video, reference, cut: pictures })
+        Ok(Self { parameters, video, reference, cut: pictures, scoring: Scoring::default() })
     }
 
     /// The parameters' values.
     #[must_use]
     pub const fn values(&self) -> &Values {
         self.parameters.values()
+    }
+
+    /// Has a clock of the calling thread's CPU time tell what decoding and scoring cost.
+    #[must_use]
+    pub fn clocked(mut self, clock: fn() -> Duration) -> Self {
+        self.scoring.clock = Some(clock);
+        self
+    }
+
+    /// The CPU time that decoding and scoring took, of all cells that were run so far; zero
+    /// without a clock.
+    #[must_use]
+    pub fn scoring_time(&self) -> Duration {
+        Duration::from_nanos(self.scoring.nanos.load(Ordering::Relaxed))
     }
 
     /// Why there is no score, where there is none.
@@ -259,6 +294,21 @@ mod tests {
     use super::super::{cells_csv, tables};
     use super::*;
     use crate::footage::testing::{FILM, MP4, with_source};
+
+    #[test]
+    fn scoring_is_timed_by_the_clock_that_is_given() {
+        static NOW: AtomicU64 = AtomicU64::new(0);
+        let clock = || Duration::from_secs(NOW.fetch_add(3, Ordering::Relaxed));
+        let setup = Setup::with(Parameters::default(), Some(3)).unwrap();
+        let (scenario, carrier) = (Scenario::BaseStation, Carrier::Dccp(1));
+        let cell = Cell { scenario, carrier, frame_us: 20_000, bad_loss_percent: 5, seed: 1 };
+        let untimed = cell.run(&setup).unwrap();
+        assert_eq!(setup.scoring_time(), Duration::ZERO);
+        let setup = setup.clocked(clock);
+        let timed = [(); 2].map(|()| cell.run(&setup).unwrap());
+        assert_eq!(setup.scoring_time(), Duration::from_secs(6), "twice");
+        assert!(timed.iter().all(|it| *it == untimed), "nothing else changes");
+    }
 
     #[test]
     fn a_film_is_sent_and_its_report_says_why_it_has_no_score() {

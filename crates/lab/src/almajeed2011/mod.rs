@@ -26,7 +26,7 @@ pub use paper::{COLUMNS, Column, Measure};
 pub use report::{Experiment, Figure, figures, shown};
 pub use score::Score;
 pub use slices::Video;
-pub use statement::{Statement, Verdict, statements};
+pub use statement::{Statement, statements, statements_table};
 pub use table::{Row, cells, cells_csv, rows, tables, variations_csv, varied_rows};
 pub use values::Values;
 pub use variation::Variation;

@@ -13,7 +13,7 @@ use super::measure::Delivery;
 use super::network::{Flow, Network, PORTS, SERVICE, sctp_config};
 use super::slices::Video;
 use super::values::Values;
-use super::watch::{HEADER_LEN, Watch};
+use super::watch::{HEADER_LEN, Watch, number_of};
 use crate::CellError;
 use crate::recording::Recording;
 
@@ -222,9 +222,4 @@ fn with_number(number: usize, slice: &[u8]) -> Bytes {
     payload.extend((number as u64).to_be_bytes());
     payload.extend_from_slice(slice);
     payload.into()
-}
-
-fn number_of(payload: &[u8]) -> Option<usize> {
-    let (_, number) = payload.get(..HEADER_LEN)?.split_last_chunk::<8>()?;
-    usize::try_from(u64::from_be_bytes(*number)).ok()
 }

@@ -37,6 +37,16 @@ impl Row {
         self.estimate(|outcome| measure.of(outcome))
     }
 
+    /// What sending times and rates of 0 mean, where nothing came of a seed.
+    pub(super) fn in_vain_in_words(&self) -> Option<String> {
+        let in_vain = self.outcomes.iter().filter(|it| it.lost == it.slices);
+        match (in_vain.count(), self.outcomes.len()) {
+            (0, _) => None,
+            (count, all) if count == all => Some("nothing ever got through".to_owned()),
+            (count, all) => Some(format!("nothing ever got through with {count} of {all} seeds")),
+        }
+    }
+
     pub(super) fn is_at(&self, scenario: Scenario, frame_us: u32, carrier: Carrier) -> bool {
         (self.cell.scenario, self.cell.frame_us, self.cell.carrier) == (scenario, frame_us, carrier)
             && self.is_as_usual()
@@ -128,6 +138,10 @@ fn column_lines(setup: &Setup, rows: &[Row], column: &Column) -> Option<String> 
         let Some(row) = rows.iter().find(|row| row.is_at(scenario, frame_us, carrier)) else {
             continue;
         };
+        if let Some(words) = row.in_vain_in_words() {
+            cells.push(format!("{connections}: {words}"));
+            continue;
+        }
         let Some(ours) = row.measure(measure) else { continue };
         let paper = match setup.are_papers() {
             true => format!(" ({paper:.digits$})"),

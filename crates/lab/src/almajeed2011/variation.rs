@@ -41,6 +41,9 @@ pub(super) const BESIDE: &str = "tcp-beside=yes";
 /// stands for.
 pub(super) const BEYOND: &str = "beyond=75ms";
 
+/// No losses on the air: what the cell carries.
+pub(super) const LOSS_FREE: &str = "good-loss=0%,stay-good=100%";
+
 const fn variation(set: &'static str, words: &'static str, places: &'static [Place]) -> Variation {
     Variation { set, words, places }
 }
@@ -67,7 +70,7 @@ impl Variation {
         variation("actual-size=no", "the equation with the mean packet size", &[CORE, USER]),
         variation("give-way=no", "no giving way to delay", &[CORE, USER]),
         variation("start-gap=0ms", "all connections begin at once", &[CORE]),
-        variation("good-loss=0%,stay-good=100%", "a channel without losses", &[STATION, CORE]),
+        variation(LOSS_FREE, "a channel without losses", &[STATION, CORE]),
         variation(BESIDE, "a TCP in the same queue", &[(Scenario::NodeC, 20_000, ALL)]),
     ];
 

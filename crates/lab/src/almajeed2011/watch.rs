@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use anabranch_dccp::wire::{Packet, Protection};
-use anabranch_netsim::{DropCause, Observer, Packet as IpPacket, Sighting};
+use anabranch_dccp::wire as dccp;
+use anabranch_netsim::{Carrier, DropCause, Observer, Packet as IpPacket, Sighting};
 use anabranch_sansio::Time;
+use anabranch_wire::{self as sctp, ChecksumMode, Chunk};
 
 use super::measure::SliceRecord;
 use super::network::{Flow, PORTS};
@@ -56,11 +57,17 @@ impl Watched {
     fn note(&mut self, now: Time, sighting: Sighting<'_>) {
         match sighting {
             Sighting::Sent { host, packet } if host == self.flow.sender => {
-                if let Some((number, connection)) = numbered(packet)
-                    && let Some(slice) = self.slices.get_mut(number)
-                {
-                    slice.connection = connection;
-                    slice.sent.get_or_insert(now);
+                match packet.carrier {
+                    Carrier::Dccp => {
+                        if let Some((number, connection)) = numbered(packet) {
+                            self.left(now, number, connection);
+                        }
+                    }
+                    // One association in the place of all connections.
+                    Carrier::Sctp => {
+                        numbers(packet).into_iter().for_each(|number| self.left(now, number, 0));
+                    }
+                    Carrier::Tcp | Carrier::Udp => {}
                 }
             }
             Sighting::Sent { host, .. } if host == self.flow.receiver => self.feedback_sent += 1,
@@ -74,6 +81,14 @@ impl Watched {
             | Sighting::Received { .. }
             | Sighting::Passed { .. }
             | Sighting::Unrouted { .. } => {}
+        }
+    }
+
+    /// Sent for the first time, or again.
+    fn left(&mut self, now: Time, number: usize, connection: u16) {
+        if let Some(slice) = self.slices.get_mut(number) {
+            slice.connection = connection;
+            slice.sent.get_or_insert(now);
         }
     }
 
@@ -99,9 +114,27 @@ impl Watched {
 
 /// The number of the slice that a DCCP packet carries, and of its connection.
 fn numbered(packet: &IpPacket) -> Option<(usize, u16)> {
-    let read = Packet::decode(Protection::header(packet.path), &packet.bytes).ok()?;
-    let (header, _) = read.data.split_first_chunk::<HEADER_LEN>()?;
-    let (_, number) = header.split_last_chunk::<8>()?;
+    let protection = dccp::Protection::header(packet.path);
+    let read = dccp::Packet::decode(protection, &packet.bytes).ok()?;
     let connection = read.source_port.wrapping_sub(PORTS.0);
-    Some((usize::try_from(u64::from_be_bytes(*number)).ok()?, connection))
+    Some((number_of(read.data)?, connection))
+}
+
+/// The numbers of the slices that begin in an SCTP packet.
+fn numbers(packet: &IpPacket) -> Vec<usize> {
+    let Ok(read) = sctp::Packet::decode(&packet.bytes, ChecksumMode::Ignore) else {
+        return Vec::new();
+    };
+    let number = |chunk| {
+        let Ok(Chunk::Data(data)) = chunk else { return None };
+        if data.beginning { number_of(data.payload) } else { None }
+    };
+    read.chunks().filter_map(number).collect()
+}
+
+/// The number that a bundle puts before each slice, and so do we with SCTP.
+pub(super) fn number_of(payload: &[u8]) -> Option<usize> {
+    let (header, _) = payload.split_first_chunk::<HEADER_LEN>()?;
+    let (_, number) = header.split_last_chunk::<8>()?;
+    usize::try_from(u64::from_be_bytes(*number)).ok()
 }

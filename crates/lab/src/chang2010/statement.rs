@@ -340,12 +340,12 @@ const fn exactly(is_so: bool) -> Verdict {
 
 /// Whether all calls fail.
 fn always(share: Estimate) -> Verdict {
-    exactly(share.mean >= 100.0)
+    Verdict::counted(share, share.mean >= 100.0)
 }
 
 /// Whether none does.
 fn never(share: Estimate) -> Verdict {
-    exactly(share.mean <= 0.0)
+    Verdict::counted(share, share.mean <= 0.0)
 }
 
 fn in_words(shares: &[(u32, Estimate)]) -> String {

@@ -314,9 +314,10 @@ pub(super) mod testing {
     use super::super::method::Method;
     use super::*;
 
-    /// A cell in which chunks of I, P and B waited so long.
+    /// A cell in which chunks of I, P and B waited so long with both seeds.
     pub(in super::super) fn row(method: Method, variation: Variation, queues_ms: [f64; 3]) -> Row {
-        rows(&[outcome(method, variation, queues_ms)])[0]
+        let (cell, outcome) = outcome(method, variation, queues_ms);
+        rows(&[1, 2].map(|seed| (Cell { seed, ..cell }, outcome.clone())))[0]
     }
 
     pub(in super::super) fn outcome(

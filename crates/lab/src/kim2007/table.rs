@@ -284,7 +284,7 @@ impl From<&Cell> for Place {
 pub(super) mod testing {
     use super::*;
 
-    /// A point that completed after so long, with nothing else told.
+    /// A point that completed after so long with both seeds, with nothing else told.
     pub(in super::super) fn row(
         scenario: Scenario,
         carrier: Carrier,
@@ -292,9 +292,10 @@ pub(super) mod testing {
         point: u32,
         completion_s: f64,
     ) -> Row {
-        let cell = Values::default().cell(scenario, carrier, loss, point, 1);
         let outcome = Outcome { completion_s: Some(completion_s), ..Outcome::default() };
-        rows(&[(cell, outcome)])[0]
+        let values = Values::default();
+        let seeds = [1, 2].map(|seed| values.cell(scenario, carrier, loss, point, seed));
+        rows(&seeds.map(|cell| (cell, outcome)))[0]
     }
 }
 

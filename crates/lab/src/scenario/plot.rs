@@ -254,7 +254,7 @@ fn draw(area: &Area<'_>, lines: &[Line], names: [&str; 2]) -> Result<(), Box<dyn
     let points = || lines.iter().flat_map(|(_, points)| points);
     let x_min = points().map(|(x, _)| *x).fold(f64::INFINITY, f64::min);
     let x_max = points().map(|(x, _)| *x).fold(f64::NEG_INFINITY, f64::max);
-    let y_max = points().map(|(_, y)| y.mean + y.half_width).fold(0.0, f64::max);
+    let y_max = points().map(|(_, y)| y.mean + y.drawn_half_width()).fold(0.0, f64::max);
     let margin = if x_max > x_min { (x_max - x_min) * 0.03 } else { 1.0 };
     let y_end = if y_max > 0.0 { nice(y_max) } else { 1.0 };
     let (body, legend) = area.split_horizontally(SIZE.0);
@@ -279,7 +279,10 @@ fn draw(area: &Area<'_>, lines: &[Line], names: [&str; 2]) -> Result<(), Box<dyn
         let means = points.iter().map(|(x, y)| (*x, y.mean));
         chart.draw_series(LineSeries::new(means, colour.stroke_width(2)))?;
         let bars = points.iter().map(|(x, y)| {
-            let ends = [(*x, (y.mean - y.half_width).max(0.0)), (*x, y.mean + y.half_width)];
+            let ends = [
+                (*x, (y.mean - y.drawn_half_width()).max(0.0)),
+                (*x, y.mean + y.drawn_half_width()),
+            ];
             PathElement::new(ends, colour.stroke_width(1))
         });
         chart.draw_series(bars)?;

@@ -136,7 +136,7 @@ impl LabRun {
             output::print(&format!("{known} of {} runs were known already\n", runs.len()))?;
         }
         if simulated_s > 0 {
-            output::print(&speed(simulated_s))?;
+            output::print(&speed(simulated_s, Duration::ZERO))?;
         }
         let Some(store) = store else { return Ok(()) };
         store.report(&text, &self.set, &runs)

@@ -163,8 +163,8 @@ impl<'a> Course<'a> {
         let bars = self.intervals();
         let svg = drawn(SIZE, |root| self.draw_groups(root, &bars))?;
         let caption = format!(
-            "When the first and the last slice of each group of pictures arrived, by connection. \
-             A viewer who waits for {:.1} s at first need not wait again. {cell}.",
+            "When the first and the last slice of each group of pictures arrived, by connection: \
+             {cell}. A viewer who waits for {:.1} s at first need not wait again.",
             self.longest_wait_s(&bars),
         );
         Ok(Figure { name: "figure-3", caption, svg })
@@ -264,7 +264,7 @@ impl<'a> Course<'a> {
             y: "kbit/s",
             lines: kbits.into_iter().enumerate().map(line).collect(),
         };
-        let caption = format!("Video that arrived in each second, by connection. {cell}.");
+        let caption = format!("Video that arrived in each second, by connection: {cell}.");
         Ok(Figure { name: "figure-4", caption, svg: graph.svg()? })
     }
 
@@ -283,7 +283,7 @@ impl<'a> Course<'a> {
             y: "slices in a second",
             lines: vec![("all connections".to_owned(), RED, over_seconds(&lost))],
         };
-        let caption = format!("Of those sent in each second. {cell}.");
+        let caption = format!("Of those sent in each second: {cell}.");
         Ok(Figure { name: "figure-5", caption, svg: graph.svg()? })
     }
 }

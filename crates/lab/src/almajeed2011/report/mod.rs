@@ -9,12 +9,12 @@ use maud::{Markup, PreEscaped, html};
 use super::cell::{Carrier, Cell, Setup};
 use super::measure::{Measured, Outcome};
 use super::paper::{COLUMNS, Column, Measure, TITLES};
-use super::statement::{Statement, Verdict, statements, tcp_beside};
+use super::statement::{Statement, statements, tcp_beside};
 use super::table::{Row, rows, varied_rows};
 use super::variation::{BESIDE, Variation};
-use crate::Estimate;
 use crate::drawing::FigureError;
 use crate::page::{assumed, cited, page, seeds_in_words};
+use crate::{Estimate, Verdict};
 use assumptions::ASSUMPTIONS;
 use difference::{Difference, compared, differences};
 pub use figure::{Figure, figures, shown};
@@ -40,6 +40,15 @@ impl Experiment<'_> {
         rows(self.results.iter().map(|(cell, measured)| (*cell, &measured.outcome)))
     }
 
+    /// What the paper says, as far as there are runs for it; nothing of what is not the paper's.
+    #[must_use]
+    pub fn statements(&self) -> Vec<Statement> {
+        match self.setup.are_papers() {
+            true => statements(&self.rows(), &varied_rows(&self.varied)),
+            false => Vec::new(),
+        }
+    }
+
     /// Figures 2 to 5, as far as there are runs for them.
     ///
     /// # Errors
@@ -60,7 +69,7 @@ impl Experiment<'_> {
         let title = "One video over several DCCP connections: anabranch beside Al-Majeed, 2011";
         let body = html! {
             (self.heading())
-            @if are_papers { (said(&statements(&rows, &varied))) }
+            (said(&self.statements()))
             (tables(self.setup, &rows))
             @if !figures.is_empty() {
                 h2 id="figures" { "Figures 2 to 5" }
@@ -99,7 +108,7 @@ impl Experiment<'_> {
                 " cells. In cells.csv each has the command that runs it again."
             }
             nav {
-                @if are_papers { a href="#statements" { "Statements" } }
+                @if !self.statements().is_empty() { a href="#statements" { "Statements" } }
                 a href="#tables" { "Tables" }
                 a href="#figures" { "Figures" }
                 a href="#ours" { "Ours" }
@@ -112,9 +121,12 @@ impl Experiment<'_> {
 }
 
 fn said(statements: &[Statement]) -> Markup {
-    html! {
+    html! { @if !statements.is_empty() {
         h2 id="statements" { "What the paper says" }
-        p { "A statement holds, or does not, where the 95 % intervals say so." }
+        p {
+            "Shown is what holds with room between the 95 % confidence intervals, undecided where \
+             they overlap, and where there are none: one seed decides nothing."
+        }
         div.scroll { table {
             thead { tr {
                 th { "In" } th.text { "Statement" } th { "Our runs" } th.text { "Our values" }
@@ -126,14 +138,14 @@ fn said(statements: &[Statement]) -> Markup {
                 td.text { (ours) }
             } } }
         } }
-    }
+    } }
 }
 
 const fn class_of(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Holds => "good",
-        Verdict::Fails => "bad",
-        Verdict::Open => "open",
+        Verdict::Shown => "good",
+        Verdict::NotShown => "bad",
+        Verdict::Undecided => "open",
     }
 }
 
@@ -189,6 +201,7 @@ fn value(setup: &Setup, rows: &[Row], column: &Column, carrier: Carrier) -> Mark
             Some(ours) => (format!("{ours:.digits$}")),
             None => "–",
         }
+        @if let Some(words) = row.and_then(Row::in_vain_in_words) { small { (words) } }
         @if let Some(paper) = paper { small { "paper " (format!("{paper:.digits$}")) } }
     }
 }
@@ -311,7 +324,10 @@ fn varied_row(rows: &[Row], varied: &Row) -> Markup {
             .map(|measure| [Some(varied), usual].map(|row| measured_as(row?, measure)));
     let rtt = [Some(varied), usual].map(|row| Some(shown_as(row?, 3, |it| it.rtt_s)));
     html! { tr {
-        td { (cell.scenario) ", " (milliseconds(cell.frame_us)) ", " (cell.carrier) }
+        td {
+            (cell.scenario) ", " (milliseconds(cell.frame_us)) ", " (cell.carrier)
+            @if let Some(words) = varied.in_vain_in_words() { small { (words) } }
+        }
         @for [varied, usual] in [period, throughput, delay, lost, psnr, rtt] { td {
             @if let Some(varied) = varied { (varied) }
             @if let Some(usual) = usual { small { (usual) } }
@@ -343,6 +359,21 @@ mod tests {
     use super::super::cell::Scenario;
     use super::*;
     use crate::Parameters;
+
+    #[test]
+    fn where_nothing_ever_gets_through_it_says_so() {
+        // The answer to the first packet waits in a queue that the stream of constant rate fills.
+        let parameters = Parameters::read(["own-feedback=no,queue=1"]).unwrap();
+        let setup = Setup::with(parameters, Some(3)).unwrap();
+        let (scenario, carrier) = (Scenario::BaseStation, Carrier::Dccp(1));
+        let cell = Cell { scenario, carrier, frame_us: 5_000, bad_loss_percent: 5, seed: 1 };
+        let results = vec![(cell, cell.run(&setup).unwrap())];
+        let experiment =
+            Experiment { command: String::new(), setup: &setup, results, varied: Vec::new() };
+        let words = "nothing ever got through";
+        assert!(experiment.report("1").unwrap().contains(words));
+        assert!(super::super::tables(&setup, &experiment.rows()).contains(words));
+    }
 
     #[test]
     fn the_report_has_all_parts_and_refers_to_nothing_outside() {
