@@ -2,10 +2,8 @@
 
 use std::fmt::Write as _;
 
-use anabranch_apps::service::{PathSnapshot, Snapshot};
+use anabranch_apps::service::{ClassSnapshot, PathSnapshot, Snapshot};
 use anabranch_session::Role;
-
-use super::status::given_up;
 
 /// The closing words; empty if nothing was ever sent or received.
 pub(super) fn summary(snapshot: &Snapshot) -> String {
@@ -14,7 +12,7 @@ pub(super) fn summary(snapshot: &Snapshot) -> String {
         return String::new();
     }
     let mut text = match snapshot.role {
-        Role::Sender => sender_table(snapshot),
+        Role::Sender => sender_table(&snapshot.classes),
         Role::Receiver => receiver_table(snapshot),
     };
     for path in &association.paths {
@@ -30,23 +28,36 @@ pub(super) fn summary(snapshot: &Snapshot) -> String {
     text
 }
 
-fn sender_table(snapshot: &Snapshot) -> String {
+/// What was sent, how much of that was given up later, and what was never sent.
+fn sender_table(classes: &[ClassSnapshot]) -> String {
     let mut text = format!(
-        "{:<12} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
-        "sent", "messages", "kB", "kB again", "kB twice", "given up"
+        "{:<12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
+        "sent", "messages", "kB", "kB again", "kB twice", "given up", "unsent"
     );
-    for class in &snapshot.classes {
+    let (mut left_out, mut left_out_for_output) = (0, 0);
+    for class in classes {
         let Some(sent) = &class.sent else { continue };
+        left_out += sent.left_out;
+        left_out_for_output += sent.left_out_for_output;
         let _infallible = writeln!(
             text,
-            "{:<12} {:>9} {:>9} {:>9} {:>9} {:>9}",
+            "{:<12} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
             class.class,
             sent.sent_messages,
             sent.sent_bytes / 1_000,
             sent.retransmitted_bytes / 1_000,
             sent.copied_bytes / 1_000,
-            given_up(class)
+            sent.abandoned_expired + sent.abandoned_retransmissions,
+            sent.abandoned_unsent + sent.dropped
         );
+    }
+    for (why, pictures) in [
+        ("the network does not carry all", left_out),
+        ("the receiver's output does not take all", left_out_for_output),
+    ] {
+        if pictures > 0 {
+            let _infallible = writeln!(text, "left out, since {why}: {pictures} pictures");
+        }
     }
     text
 }
@@ -100,7 +111,9 @@ fn left_out_line(snapshot: &Snapshot) -> String {
 
 fn path_line(path: &PathSnapshot) -> String {
     let rtt = path.rtt_ms.map_or_else(|| "-".to_owned(), |rtt| format!("{rtt:.1} ms"));
-    let loss = path.loss.map_or_else(|| "-".to_owned(), |loss| format!("{:.2} %", 100.0 * loss));
+    // A receiver sends so little that one loss is a large share: of how many is said beside it.
+    let of_sent = |loss| format!("{:.2} % of {} sent", 100.0 * loss, path.sent_chunks);
+    let loss = path.loss.map_or_else(|| "-".to_owned(), of_sent);
     format!(
         "path {}  {} -> {}  {}\n        RTT {rtt}  loss {loss}  {} kB out, {} kB in\n",
         path.id,
@@ -110,4 +123,31 @@ fn path_line(path: &PathSnapshot) -> String {
         path.sent_bytes / 1_000,
         path.received_bytes / 1_000
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use anabranch_apps::service::SentSnapshot;
+
+    use super::*;
+
+    #[test]
+    fn what_was_given_up_is_of_what_was_sent_and_what_never_left_stands_beside_it() {
+        let sent = SentSnapshot {
+            sent_messages: 3_358,
+            abandoned_retransmissions: 150,
+            abandoned_expired: 12,
+            abandoned_unsent: 70,
+            dropped: 5,
+            left_out: 9,
+            ..SentSnapshot::default()
+        };
+        let class = ClassSnapshot { class: "reference", sent: Some(sent), arrived: None };
+        let table = sender_table(&[class]);
+        let lines: Vec<_> = table.lines().collect();
+        let row: Vec<_> = lines[1].split_whitespace().collect();
+        assert_eq!(row, ["reference", "3358", "0", "0", "0", "162", "75"]);
+        assert_eq!(lines[2], "left out, since the network does not carry all: 9 pictures");
+        assert!(lines.iter().all(|line| line.len() <= 80), "{table}");
+    }
 }
