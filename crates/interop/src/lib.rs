@@ -6,5 +6,6 @@
 mod tshark;
 
 pub use tshark::{
-    Examination, Fault, TsharkError, examine, examine_at_port, examine_dccp, examine_tcp,
+    Examination, Fault, TsharkError, examine, examine_at_port, examine_dccp, examine_dccp_of_udp,
+    examine_sctp_and_dccp, examine_tcp,
 };

@@ -50,7 +50,7 @@ const TCP: Questions = Questions {
 const DCCP: Questions = Questions {
     name: "DCCP",
     udp_port: None,
-    preferences: &["dccp.check_checksum:TRUE"],
+    preferences: &[DCCP_CHECKED],
     fields: [
         "frame.number",
         "dccp.checksum.status",
@@ -62,8 +62,15 @@ const DCCP: Questions = Questions {
     ],
 };
 
-/// The status of a right checksum.
+const DCCP_CHECKED: &str = "dccp.check_checksum:TRUE";
+const DCCP_UNCHECKED: &str = "dccp.check_checksum:FALSE";
+
+/// The status of a right checksum, and of one that was not looked at.
 const GOOD: &str = "1";
+const UNCHECKED: &str = "2";
+
+/// RFC 6773 section 3.3: "On transmission, the DCCP Checksum field SHOULD be set to zero."
+const ZERO: &str = "0x0000";
 
 /// A checksum that was left out, and the one type of chunk in packets that may do so: DTLS proves
 /// those (RFC 9653).
@@ -124,6 +131,12 @@ pub enum TsharkError {
 /// forgets the AUTH chunk when it reckons how much fits into a packet.
 const WHOLE: &str = "!(ip.flags.mf == 1 || ipv6.fraghdr.more == 1)";
 
+/// What each frame is.
+const ALL: &str = "frame";
+
+/// IP's number for DCCP.
+const DCCP_ON_IP: &str = "ip.proto == 33";
+
 /// Reads a capture in which every packet is to be SCTP over UDP (RFC 6951), whole and with a right
 /// checksum.
 ///
@@ -131,7 +144,28 @@ const WHOLE: &str = "!(ip.flags.mf == 1 || ipv6.fraghdr.more == 1)";
 ///
 /// tshark is missing, or does not read the file.
 pub fn examine(capture: &Path) -> Result<Examination, TsharkError> {
-    ask(capture, &SCTP)
+    ask(capture, &SCTP, ALL)
+}
+
+/// As [`examine_dccp`], of packets that were made to be carried by UDP, which guards them, but were
+/// captured without it: tshark does not know DCCP in UDP.
+///
+/// # Errors
+///
+/// As [`examine`].
+pub fn examine_dccp_of_udp(capture: &Path) -> Result<Examination, TsharkError> {
+    ask(capture, &Questions { preferences: &[DCCP_UNCHECKED], ..DCCP }, ALL)
+}
+
+/// Reads a capture in which every packet is to be SCTP over UDP or DCCP straight on IP, and
+/// returns what was found of each.
+///
+/// # Errors
+///
+/// As [`examine`].
+pub fn examine_sctp_and_dccp(capture: &Path) -> Result<[Examination; 2], TsharkError> {
+    let sctp = ask(capture, &SCTP, &format!("!({DCCP_ON_IP})"))?;
+    Ok([sctp, ask(capture, &DCCP, DCCP_ON_IP)?])
 }
 
 /// As [`examine`], with SCTP at another UDP port than RFC 6951 has for it.
@@ -140,7 +174,7 @@ pub fn examine(capture: &Path) -> Result<Examination, TsharkError> {
 ///
 /// As [`examine`].
 pub fn examine_at_port(capture: &Path, udp_port: u16) -> Result<Examination, TsharkError> {
-    ask(capture, &Questions { udp_port: Some(udp_port), ..SCTP })
+    ask(capture, &Questions { udp_port: Some(udp_port), ..SCTP }, ALL)
 }
 
 /// Reads a capture in which every packet is to be TCP, whole and with a right checksum.
@@ -149,7 +183,7 @@ pub fn examine_at_port(capture: &Path, udp_port: u16) -> Result<Examination, Tsh
 ///
 /// As [`examine`].
 pub fn examine_tcp(capture: &Path) -> Result<Examination, TsharkError> {
-    ask(capture, &TCP)
+    ask(capture, &TCP, ALL)
 }
 
 /// Reads a capture in which every packet is to be DCCP straight on IP, whole and with a right
@@ -159,13 +193,15 @@ pub fn examine_tcp(capture: &Path) -> Result<Examination, TsharkError> {
 ///
 /// As [`examine`].
 pub fn examine_dccp(capture: &Path) -> Result<Examination, TsharkError> {
-    ask(capture, &DCCP)
+    ask(capture, &DCCP, ALL)
 }
 
-fn ask(capture: &Path, questions: &Questions) -> Result<Examination, TsharkError> {
+/// `of`: the packets that are asked about, as a display filter.
+fn ask(capture: &Path, questions: &Questions, of: &str) -> Result<Examination, TsharkError> {
     let mut command = Command::new("tshark");
     command.args([OsStr::new("-r"), capture.as_os_str()]);
-    command.args(["-T", "fields", "-E", "separator=|", "-Y", WHOLE]);
+    command.args(["-T", "fields", "-E", "separator=|"]);
+    command.args(["-Y", &format!("{WHOLE} && {of}")]);
     if let Some(port) = questions.udp_port {
         command.args(["-d", &format!("udp.port=={port},sctp")]);
     }
@@ -206,6 +242,7 @@ impl Examination {
         match status {
             "" => fault(&format!("it is not {}", questions.name)),
             GOOD => {}
+            UNCHECKED if questions.preferences == [DCCP_UNCHECKED] && checksum == ZERO => {}
             _ if is_left_out => {}
             _ => fault("its checksum is wrong"),
         }
@@ -264,6 +301,20 @@ mod tests {
             short,
             ["packet 9: it is malformed", "packet 9: Malformed Packet (Exception occurred)"]
         );
+    }
+
+    #[test]
+    fn only_dccp_in_udp_leaves_its_own_checksum_out() {
+        let in_udp = Questions { preferences: &[DCCP_UNCHECKED], ..DCCP };
+        for (line, questions, faults) in [
+            ("1|2|0x0000|44|||", &in_udp, 0),
+            ("1|2|0x0005|44|||", &in_udp, 1),
+            ("1|0|0x0000|44|||", &DCCP, 1),
+        ] {
+            let mut examination = Examination::default();
+            examination.read(line, questions).unwrap();
+            assert_eq!(examination.faults.len(), faults, "{line}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_dccp::{Ccid, Config, EndpointConfig};
+use anabranch_dccp::{Ccid, Config, Encapsulation, EndpointConfig};
 use anabranch_netsim::{CLIENT, Hostility, Probability, SERVER};
 use bytes::Bytes;
 
@@ -10,7 +10,12 @@ use crate::harness::{BOTH, Duo, endpoint_config, examined, link};
 
 #[test]
 fn tshark_finds_no_fault_in_a_connection_of_either_ccid() {
-    for (name, ccid) in [("dccp-ccid2", Ccid::TcpLike), ("dccp-ccid3", Ccid::Tfrc)] {
+    for (name, ccid, encapsulation) in [
+        ("dccp-ccid2", Ccid::TcpLike, Encapsulation::Ip),
+        ("dccp-ccid3", Ccid::Tfrc, Encapsulation::Ip),
+        ("dccp-ccid2-udp", Ccid::TcpLike, Encapsulation::Udp),
+        ("dccp-ccid3-udp", Ccid::Tfrc, Encapsulation::Udp),
+    ] {
         let config = Config {
             short_sequence_numbers: true,
             ndp_count: true,
@@ -19,7 +24,7 @@ fn tshark_finds_no_fault_in_a_connection_of_either_ccid() {
             minimum_checksum_coverage: 1,
             ..Config::with_ccid(ccid)
         };
-        let cookies = EndpointConfig { init_cookies: true, ..endpoint_config() };
+        let cookies = EndpointConfig { init_cookies: true, encapsulation, ..endpoint_config() };
         let mut duo = Duo::with(3, link(10.0, 20, 0.05), &cookies, &config);
         let capture = duo.capture(name);
         duo.connect(&config);
@@ -35,7 +40,7 @@ fn tshark_finds_no_fault_in_a_connection_of_either_ccid() {
         duo.act(SERVER, |server, now| server.close(now));
         duo.run_for(Duration::from_secs(30));
         assert!(duo.closed(CLIENT).is_some(), "{:?}", duo.stats(CLIENT));
-        let found = examined(name, capture);
+        let found = examined(name, capture, encapsulation);
         assert_eq!(found.faults, [], "{name}");
         assert!(found.packets > 450, "{found:?}");
         // Mandatory where there is no choice, Change, Confirm, Init Cookie, NDP Count, Elapsed

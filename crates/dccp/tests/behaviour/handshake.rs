@@ -193,6 +193,35 @@ fn without_a_common_ccid_there_is_no_connection() {
     assert_eq!(duo.closed(CLIENT), Some(CloseReason::Reset(ResetCode::MANDATORY_ERROR)));
 }
 
+/// RFC 4341 section 4: a receiver of CCID 2 sends Ack Vectors.
+#[test]
+fn who_sends_no_ack_vectors_gets_no_ccid_2() {
+    let end = |seed| Endpoint::new(EndpointConfig::default(), Rng::from_u64(seed));
+    let (mut client, mut server) = (end(1), end(2));
+    let config = Config::with_ccid(Ccid::TcpLike);
+    server.listen(PORTS.1, vec![SERVICE], config.clone());
+    let path = FourTuple::new(([10, 0, 0, 1], 9).into(), ([10, 0, 0, 2], 9).into());
+    client.connect(Time::ZERO, path, PORTS, SERVICE, config).unwrap();
+    carry(&mut client, &mut server, path.reversed());
+    let mut response = Vec::new();
+    assert!(server.poll_transmit(Time::ZERO, &mut response).is_some());
+    // Confirm L of Send Ack Vector with the value 1 and its list; without any, it says that the
+    // server knows no such feature (RFC 4340 section 6.6.7).
+    let confirmed = response.windows(4).position(|bytes| matches!(bytes, [33, _, 6, 1]));
+    let at = confirmed.expect("it is confirmed");
+    let end = at + usize::from(response[at + 1]);
+    response[at + 1] = 3;
+    response[at + 3..end].fill(0);
+    client.handle_datagram(Time::ZERO, Datagram { path, ecn: None, bytes: &response });
+    carry(&mut client, &mut server, path.reversed());
+    carry(&mut server, &mut client, path);
+    let mut bytes = Vec::new();
+    assert!(client.poll_transmit(Time::ZERO, &mut bytes).is_some());
+    let reset = Packet::decode(Protection::Udp, &bytes).unwrap();
+    let Kind::Reset { code, details, .. } = reset.kind else { panic!("{:?}", reset.kind) };
+    assert_eq!((code, details), (ResetCode::OPTION_ERROR, [35, 6, 0]));
+}
+
 #[test]
 fn each_direction_may_have_its_own_ccid() {
     let config = Config {

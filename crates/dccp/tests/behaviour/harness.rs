@@ -8,7 +8,7 @@ use anabranch_dccp::{
     CloseReason, Config, Connection, ConnectionId, Encapsulation, Endpoint, EndpointConfig, Event,
     Stats,
 };
-use anabranch_interop::{Examination, examine_dccp};
+use anabranch_interop::{Examination, examine_dccp, examine_dccp_of_udp};
 use anabranch_netsim::{
     CLIENT, Capture, CaptureScope, Carrier, DuplexConfig, HostId, Hostility, LinkConfig, Loss,
     Pair, QueueLimit, SERVER, Side,
@@ -32,7 +32,6 @@ pub(crate) struct Duo {
     /// Bytes of data that the server read.
     pub(crate) count: u64,
     pub(crate) server_reads: bool,
-    encapsulation: Encapsulation,
 }
 
 /// A link of this rate and round-trip time with a queue of one bandwidth-delay product.
@@ -68,7 +67,6 @@ impl Duo {
         endpoint: &EndpointConfig,
         config: &Config,
     ) -> Self {
-        let encapsulation = endpoint.encapsulation;
         let mut pair = Pair::new(seed, &[link.into()], |side, _, rng| {
             let mut made = Endpoint::new(endpoint.clone(), rng);
             if side == Side::Server {
@@ -76,7 +74,7 @@ impl Duo {
             }
             made
         });
-        if encapsulation == Encapsulation::Ip {
+        if endpoint.encapsulation == Encapsulation::Ip {
             pair.set_carrier(Carrier::Dccp);
         }
         Self {
@@ -88,7 +86,6 @@ impl Duo {
             received: [Vec::new(), Vec::new()],
             count: 0,
             server_reads: true,
-            encapsulation,
         }
     }
 
@@ -193,17 +190,26 @@ impl Duo {
         )
     }
 
+    /// Without UDP where there is one: tshark does not know DCCP in it.
     pub(crate) fn capture(&mut self, name: &str) -> Capture<Vec<u8>> {
-        assert_eq!(self.encapsulation, Encapsulation::Ip, "tshark checks no other");
+        self.pair.set_carrier(Carrier::Dccp);
         self.pair.sim.capture(CaptureScope::AllLinks, name, Vec::new()).expect("memory")
     }
 }
 
 /// What tshark says about a capture.
-pub(crate) fn examined(name: &str, capture: Capture<Vec<u8>>) -> Examination {
+pub(crate) fn examined(
+    name: &str,
+    capture: Capture<Vec<u8>>,
+    encapsulation: Encapsulation,
+) -> Examination {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.pcapng"));
     std::fs::write(&file, capture.finish().expect("memory")).expect("the target folder");
-    examine_dccp(&file).expect("tshark reads it")
+    let found = match encapsulation {
+        Encapsulation::Ip => examine_dccp(&file),
+        Encapsulation::Udp => examine_dccp_of_udp(&file),
+    };
+    found.expect("tshark reads it")
 }
 
 /// Both hosts.

@@ -172,6 +172,10 @@ fn option_at(packet: &[u8], length: u8, kind: u8) -> Option<usize> {
     packet.windows(3).position(|bytes| bytes == [46, length, kind])
 }
 
+/// Change R of Multipath Capable, version 0.
+const CAPABLE: [u8; 4] = [34, 4, 10, 0];
+
+const JOIN: (u8, u8) = (12, 1);
 const NUMBER: (u8, u8) = (9, 4);
 const HMAC: (u8, u8) = (23, 5);
 const ADDRESS: (u8, u8) = (12, 7);
@@ -312,7 +316,7 @@ fn a_join_with_a_wrong_proof_is_refused_and_the_connection_goes_on() {
 fn a_join_of_an_unknown_connection_is_refused() {
     let mut wire = Wire::new(Ccid::Tfrc, &paths());
     wire.tap = Box::new(|from, path, packet| {
-        if let Some(at) = option_at(packet, 12, 1).filter(|_| from == 0) {
+        if let Some(at) = option_at(packet, JOIN.0, JOIN.1).filter(|_| from == 0) {
             assert!(!is_first(path));
             packet[at + 4] ^= 1;
         }
@@ -325,9 +329,29 @@ fn a_join_of_an_unknown_connection_is_refused() {
 }
 
 #[test]
+fn a_join_that_does_not_say_it_is_capable_is_refused_and_the_connection_goes_on() {
+    let mut wire = Wire::new(Ccid::Tfrc, &paths());
+    wire.tap = Box::new(|from, path, packet| {
+        let at = packet.windows(4).position(|bytes| bytes == CAPABLE);
+        if let Some(at) = at.filter(|_| from == 0 && !is_first(path)) {
+            assert!(option_at(packet, JOIN.0, JOIN.1).is_some());
+            packet[at..at + 4].fill(0);
+        }
+        true
+    });
+    wire.run_for(Duration::from_secs(2));
+    let refused = CloseReason::Reset(ResetCode::OPTION_ERROR);
+    assert!(wire.events[0].contains(&MultipathEvent::Left(SubflowId(1), refused)));
+    assert_eq!(wire.joined(1), [SubflowId(0)]);
+    wire.send(0, 7);
+    wire.run_for(Duration::from_secs(1));
+    assert_eq!(wire.numbers(1), [7]);
+}
+
+#[test]
 fn who_knows_nothing_of_several_paths_gets_one() {
     // Multipath Capable does not reach the server, or the key does not.
-    for (what, with) in [([34, 4, 10, 0], [0; 4]), ([46, 17, 3, 0], [0, 17, 3, 0])] {
+    for (what, with) in [(CAPABLE, [0; 4]), ([46, 17, 3, 0], [0, 17, 3, 0])] {
         let mut wire = Wire::new(Ccid::Tfrc, &paths());
         wire.tap = Box::new(move |from, _, packet| {
             let at = packet.windows(4).position(|bytes| bytes == what).filter(|_| from == 0);

@@ -41,6 +41,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial(dccp_carries_2_mb_from_the_kernel),
         trial(dccp_carries_on_where_1_percent_is_lost),
         trial(dccp_carries_on_where_5_percent_is_lost),
+        trial(we_agree_with_the_kernel_on_the_dccp_congestion_control_that_it_has),
         trial(the_kernels_server_has_our_dccp_client_wait),
         trial(our_dccp_server_has_the_kernels_client_wait),
         trial(the_kernel_refuses_another_dccp_service),
@@ -50,14 +51,14 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 async fn dccp_carries_2_mb_to_the_kernel() {
-    let (mut host, mut kernel) = we_called(0.0).await;
+    let (mut host, mut kernel) = we_called(0.0, &tcp_like()).await;
     let found = host.send_all(&mut kernel).await;
     assert_eq!(found, DATAGRAMS);
     assert_eq!(host.closed().await, CloseReason::Finished);
 }
 
 async fn dccp_carries_2_mb_from_the_kernel() {
-    let (mut host, mut kernel) = kernel_called(0.0).await;
+    let (mut host, mut kernel) = kernel_called(0.0, &Config::default()).await;
     kernel.request(&format!("dccp_send {DATAGRAMS} {LEN}"), b"").await;
     host.until(|host| host.received.len() == DATAGRAMS).await;
     let numbers: Vec<usize> = host.received.iter().map(number_of).collect();
@@ -77,11 +78,11 @@ async fn dccp_carries_on_where_5_percent_is_lost() {
 
 /// What is lost is lost both ways, so that acknowledgements are, too.
 async fn carries_on(loss: f64) {
-    let (mut host, mut kernel) = we_called(loss).await;
+    let (mut host, mut kernel) = we_called(loss, &tcp_like()).await;
     let found = host.send_all(&mut kernel).await;
     let least = (DATAGRAMS as f64 * (1.0 - 2.0 * loss)) as usize;
     assert!((least..DATAGRAMS).contains(&found), "{found} datagrams at the kernel");
-    let (mut host, mut kernel) = kernel_called(loss).await;
+    let (mut host, mut kernel) = kernel_called(loss, &Config::default()).await;
     kernel.request(&format!("dccp_send {DATAGRAMS} {LEN}"), b"").await;
     let mut is_sent = false;
     while !is_sent {
@@ -95,15 +96,30 @@ async fn carries_on(loss: f64) {
     assert!((least..DATAGRAMS).contains(&found), "{found} datagrams of the kernel");
 }
 
+/// Whoever asks: we would rather have CCID 3, and the kernel confirms what it has, with the Ack
+/// Vectors that go with it.
+async fn we_agree_with_the_kernel_on_the_dccp_congestion_control_that_it_has() {
+    let ccids = vec![Ccid::Tfrc, Ccid::TcpLike];
+    let config = Config { send_ccids: ccids.clone(), receive_ccids: ccids, ..Config::default() };
+    for (mut host, _kernel) in [we_called(0.0, &config).await, kernel_called(0.0, &config).await] {
+        let sent = host.with(|connection, _| connection.send(datagram(0)));
+        sent.expect("an open connection");
+        host.run_for(Duration::from_millis(500)).await;
+        let stats = host.with(|connection, _| connection.stats());
+        assert_eq!((host.closed, stats.congestion.ccid), (None, Ccid::TcpLike as u8));
+        assert!(stats.congestion.rtt.is_some(), "it is acknowledged: {stats:?}");
+    }
+}
+
 async fn the_kernels_server_has_our_dccp_client_wait() {
-    let (mut host, mut kernel) = we_called(0.0).await;
+    let (mut host, mut kernel) = we_called(0.0, &tcp_like()).await;
     kernel.request("close", b"").await;
     assert_eq!(host.closed().await, CloseReason::Finished);
     assert_eq!(host.endpoint.connections().count(), 1, "it waits in TIMEWAIT");
 }
 
 async fn our_dccp_server_has_the_kernels_client_wait() {
-    let (mut host, mut kernel) = kernel_called(0.0).await;
+    let (mut host, mut kernel) = kernel_called(0.0, &Config::default()).await;
     host.with(Connection::close);
     // The kernel tells its application, and answers our CloseReq when that closes.
     kernel.request("dccp_count", b"").await;
@@ -119,7 +135,7 @@ async fn the_kernel_refuses_another_dccp_service() {
     let port = fresh_port();
     kernel.call(&format!("dccp_listen {port} {}", OTHER_SERVICE.0), b"").await;
     let mut host = Host::new(0.0);
-    host.call(port).expect("a port of its own");
+    host.call(port, &tcp_like()).expect("a port of its own");
     assert_eq!(host.closed().await, CloseReason::Reset(ResetCode::BAD_SERVICE_CODE));
 }
 
@@ -134,19 +150,23 @@ async fn we_refuse_another_dccp_service() {
 
 async fn a_dccp_port_where_the_kernel_does_not_listen_refuses_us() {
     let mut host = Host::new(0.0);
-    host.call(fresh_port()).expect("a port of its own");
+    host.call(fresh_port(), &tcp_like()).expect("a port of its own");
     let reason = host.closed().await;
     let refused = [ResetCode::CONNECTION_REFUSED, ResetCode::NO_CONNECTION];
     assert!(refused.map(CloseReason::Reset).contains(&reason), "{reason:?}");
 }
 
+fn tcp_like() -> Config {
+    Config::with_ccid(Ccid::TcpLike)
+}
+
 /// A connection that we asked for.
-async fn we_called(loss: f64) -> (Host, Control) {
+async fn we_called(loss: f64, config: &Config) -> (Host, Control) {
     let mut kernel = Control::open().await;
     let port = fresh_port();
     kernel.call(&format!("dccp_listen {port} {}", SERVICE.0), b"").await;
     let mut host = Host::new(loss);
-    host.call(port).expect("a port of its own");
+    host.call(port, config).expect("a port of its own");
     host.until(|host| host.is_connected).await;
     kernel.request("dccp_accept", b"").await;
     let (words, _) = host.while_waiting(kernel.answer()).await;
@@ -155,10 +175,10 @@ async fn we_called(loss: f64) -> (Host, Control) {
 }
 
 /// A connection that the kernel asked for.
-async fn kernel_called(loss: f64) -> (Host, Control) {
+async fn kernel_called(loss: f64, config: &Config) -> (Host, Control) {
     let (mut host, mut kernel) = (Host::new(loss), Control::open().await);
     let port = fresh_port();
-    host.endpoint.listen(port, vec![SERVICE], Config::default());
+    host.endpoint.listen(port, vec![SERVICE], config.clone());
     kernel.request(&format!("dccp_connect {OURS} {port} {}", SERVICE.0), b"").await;
     let (words, _) = host.while_waiting(kernel.answer()).await;
     assert_eq!(words, ["ok"]);
@@ -212,11 +232,11 @@ impl Host {
         Time::from_secs(1) + self.start.elapsed()
     }
 
-    fn call(&mut self, port: u16) -> Result<(), ConnectError> {
+    fn call(&mut self, port: u16, config: &Config) -> Result<(), ConnectError> {
         let ports = (fresh_port(), port);
         let path = FourTuple::new((OURS, ports.0).into(), (KERNELS, ports.1).into());
-        let config = Config::with_ccid(Ccid::TcpLike);
-        self.id = Some(self.endpoint.connect(self.now(), path, ports, SERVICE, config)?);
+        let connected = self.endpoint.connect(self.now(), path, ports, SERVICE, config.clone());
+        self.id = Some(connected?);
         Ok(())
     }
 
