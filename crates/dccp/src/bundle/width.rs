@@ -10,21 +10,29 @@
 //! 1. Time is cut into spans. Five round-trip times let what has changed settle; what follows is
 //!    measured, for as long again and until four loss events are to be expected, 5 s at most. A
 //!    span begins anew while connections are still being opened, for 4 s at most: one whose Request
-//!    is lost comes a second later.
+//!    is lost comes a second later. Until the second or the third rule has applied, three quarters
+//!    of them are enough to go on with; and where the round-trip time keeps still, within 3 % of
+//!    the lowest one ever or 1 ms, one loss event in 80 packets or more is, and the loss event rate
+//!    is what it is in the end.
 //! 2. Where the mean round-trip time of a span is a quarter above that of the best span, and 5 ms,
-//!    a quarter of the connections rest, one at least, and no more are tried for 8 s.
-//! 3. For each number of connections, means of rate and loss event rate are kept, for a minute. The
-//!    rate is what was sent; where the application left something out for lack of room in most of a
-//!    span, it is what the connections were allowed to send. Where the present number brings less
-//!    than half of what it should bring beyond one that is two thirds of it at most, or loses twice
-//!    as much, that one is gone back to, and no more are tried for 8 s, then 16 s, up to 64 s. With
-//!    few loss events seen at the present number, rates are not compared; with few seen at the
-//!    other one, a quarter is enough; with either, losses must be three times as many, or six times
-//!    where hardly any were seen.
+//!    a quarter of the connections rest, one at least, and no more are tried for 8 s. Until this or
+//!    the third rule has applied, more connections have 2 s: those that are new have lost little,
+//!    and will send less.
+//! 3. For each number of connections, means of rate and loss event rate are kept, for a minute, or
+//!    for 5 s where fewer than four loss events were seen. The rate is what was sent; where the
+//!    application left something out for lack of room in most of a span, it is what the connections
+//!    were allowed to send. Where the present number brings less than half of what it should bring
+//!    beyond one that is two thirds of it at most, or loses twice as much, that one is gone back
+//!    to, and no more are tried for 8 s, then 16 s, up to 64 s. With few loss events seen at the
+//!    present number, rates are not compared; with few seen at the other one, a quarter is enough;
+//!    with either, losses must be three times as many, or six times where hardly any were seen.
 //! 4. Else, where data waited or was left out for most of the span, something was lost, and the
 //!    round-trip time is within a tenth of the best, there are twice as many; once the second or
 //!    the third rule has applied, a quarter more, one at least. From then on, and where losses are
 //!    so rare that they may well be a queue's, the present number must have been seen for long.
+//!    Where the round-trip time kept still, losses are no queue's if one packet in 200 is lost, or
+//!    in 500 by a single connection, which is followed by three more: beside a TCP, the queue comes
+//!    and goes.
 //!
 //! A TCP in the same queue fills it, or loses so little that a second connection must show that it
 //! brings half as much again: beside one TCP it brings a third. Among three TCPs and more behind a
@@ -54,12 +62,31 @@ const OPENING_MAX: Duration = Duration::from_secs(4);
 /// Loss events that are to be expected in what is measured.
 const EVENTS_MIN: f64 = 4.0;
 
+/// The same in the beginning, where the round-trip time keeps still, and packets in which they are
+/// expected: of a few, losses that came by chance seem frequent.
+const EVENTS_MIN_STILL: f64 = 1.0;
+const PACKETS_MIN_STILL: u64 = 80;
+
 /// A loss event rate that a queue shared with few others does not have, for it has room for more
 /// than a dozen packets of each.
 const LOSS_FREQUENT: f64 = 0.005;
 
+/// The same of the first connection where the round-trip time keeps still. What it has seen is
+/// little, and begins with an interval that is reckoned from its rate (RFC 5348 section 6.3.1).
+const LOSS_FREQUENT_FIRST: f64 = 0.002;
+
+/// How many connections there are to be after the first, where the round-trip time keeps still.
+const SECOND_WIDTH: usize = 4;
+
+/// How long new connections may send too much, for they have lost little yet.
+const OVERSHOOT_MAX: Duration = Duration::from_secs(2);
+
 /// How long what was measured is of use.
 const MEMORY: Duration = Duration::from_secs(60);
+
+/// The same where hardly any loss events were seen: of a connection that has just begun, the rate
+/// is too high.
+const MEMORY_BRIEF: Duration = Duration::from_secs(5);
 
 /// What the latest span counts in a mean, at least.
 const MEAN_WEIGHT_MIN: f64 = 0.25;
@@ -71,6 +98,10 @@ const DELAY_MIN_S: f64 = 0.005;
 /// By how much it may be greater where no queue is.
 const CALM_FACTOR: f64 = 1.1;
 const CALM_MIN_S: f64 = 0.002;
+
+/// By how much it is ever greater than the lowest one where nobody else fills a queue.
+const STILL_FACTOR: f64 = 1.03;
+const STILL_MIN_S: f64 = 0.001;
 
 /// The part of its share of rate that a connection must bring; and where what fewer brought was
 /// measured for a short time only.
@@ -145,6 +176,8 @@ pub struct Width {
     target: usize,
     /// The least mean of a span, in seconds.
     least_rtt: Option<f64>,
+    /// The lowest one that was seen in a look.
+    lowest_rtt: Option<f64>,
     look_at: Time,
     span: Option<Span>,
     /// By number of connections.
@@ -170,6 +203,7 @@ struct Span {
     looks: u32,
     limited: u32,
     rtt_sum: f64,
+    rtt_max: f64,
     loss_sum: f64,
     /// Looks with an allowed rate, and the sum of these.
     allowed: (u32, f64),
@@ -193,6 +227,8 @@ struct Seen {
     events: f64,
     rate: f64,
     is_limited: bool,
+    /// Whether it is of the beginning, and the round-trip time kept still.
+    is_still: bool,
 }
 
 impl Width {
@@ -202,6 +238,7 @@ impl Width {
         Self {
             target: 1,
             least_rtt: None,
+            lowest_rtt: None,
             look_at: now,
             span: None,
             means: BTreeMap::new(),
@@ -231,55 +268,88 @@ impl Width {
         }
         self.look_at = now + LOOK_INTERVAL;
         let Some(rtt) = look.rtt else { return };
-        if look.connections < self.target && now - self.wider_since < OPENING_MAX {
+        let enough = if self.is_doubling { self.target * 3 / 4 } else { self.target };
+        if look.connections < enough && self.is_opening(now) {
             self.span = None;
             return;
         }
         let rtt_s = rtt.as_secs_f64();
+        let lowest = self.lowest_rtt.map_or(rtt_s, |lowest| lowest.min(rtt_s));
+        self.lowest_rtt = Some(lowest);
         let span = self.span.get_or_insert_with(|| Span::new(now, rtt));
         span.note(now, look, rtt_s);
-        if let Some(seen) = span.seen(now, look) {
+        let is_still = self.is_doubling && span.is_still(lowest);
+        if let Some(seen) = span.seen(now, look, is_still) {
             self.span = None;
             self.decide(now, look, &seen);
         }
+    }
+
+    /// Whether connections may still come.
+    fn is_opening(&self, now: Time) -> bool {
+        now - self.wider_since < OPENING_MAX
     }
 
     fn decide(&mut self, now: Time, look: &Look, seen: &Seen) {
         let least = self.least_rtt.map_or(seen.rtt, |least| least.min(seen.rtt));
         self.least_rtt = Some(least);
         if seen.is_delayed(least) {
-            self.target -= (self.target / 4).max(1).min(self.target - 1);
-            (self.is_doubling, self.more_at) = (false, now + PAUSE_FIRST);
+            self.make_way(now);
             return;
         }
         // Where little waits, what is sent is what there is to send.
         if !seen.is_limited || seen.loss <= 0.0 {
             return;
         }
-        let is_short = look.connections < self.target;
+        let is_short = look.connections < self.target && !self.is_opening(now);
         if let Some(fewer) = self.fewer_do(now, seen).or(is_short.then_some(look.connections)) {
             self.target = fewer.max(1);
             self.is_doubling = false;
             self.pause = (self.pause * 2).clamp(PAUSE_FIRST, PAUSE_MAX);
             self.more_at = now + self.pause;
-        } else if self.more_at <= now && seen.is_calm(least) && self.is_sure() {
-            let more = if self.is_doubling { self.target } else { (self.target / 4).max(1) };
-            self.target = (self.target + more).min(CONNECTIONS_MAX);
+        } else if self.more_at <= now && seen.is_calm(least) && self.is_sure(seen) {
+            self.target = self.next(seen).min(CONNECTIONS_MAX);
             self.wider_since = now;
         }
     }
 
+    /// A queue grows: a part of the connections is to rest.
+    fn make_way(&mut self, now: Time) {
+        let is_new = self.target > 1 && now - self.wider_since < OVERSHOOT_MAX;
+        if self.is_doubling && is_new {
+            return;
+        }
+        self.target -= (self.target / 4).max(1).min(self.target - 1);
+        (self.is_doubling, self.more_at) = (false, now + PAUSE_FIRST);
+    }
+
+    /// How many connections to try where more are needed.
+    fn next(&self, seen: &Seen) -> usize {
+        match self.target {
+            1 if self.is_clear(seen) => SECOND_WIDTH,
+            many if self.is_doubling => 2 * many,
+            many => many + (many / 4).max(1),
+        }
+    }
+
+    /// Whether the losses of a span were frequent and no queue's: nobody filled one.
+    fn is_clear(&self, seen: &Seen) -> bool {
+        let frequent = if self.target == 1 { LOSS_FREQUENT_FIRST } else { LOSS_FREQUENT };
+        seen.is_still && seen.loss >= frequent
+    }
+
     /// Whether what the present number brings is known well; or, at first, losses are so frequent
     /// that they are hardly those of a queue.
-    fn is_sure(&self) -> bool {
+    fn is_sure(&self, seen: &Seen) -> bool {
         let events = self.means.get(&self.target).map_or(0.0, |mean| mean.events);
         let fewest = self.means.first_key_value().map_or(0.0, |(_, mean)| mean.loss);
-        self.is_doubling && fewest >= LOSS_FREQUENT || events >= EVENTS_COMPARED
+        let is_frequent = self.is_doubling && fewest >= LOSS_FREQUENT;
+        is_frequent || self.is_clear(seen) || events >= EVENTS_COMPARED
     }
 
     /// Notes what the present number brings, and says how many would do as well.
     fn fewer_do(&mut self, now: Time, seen: &Seen) -> Option<usize> {
-        self.means.retain(|_, mean| now - mean.at < MEMORY);
+        self.means.retain(|_, mean| now - mean.at < mean.memory());
         let new = Mean { at: now, spans: 0, events: 0.0, rate: seen.rate, loss: seen.loss };
         let mean = self.means.entry(self.target).or_insert(new);
         mean.add(now, seen);
@@ -304,6 +374,11 @@ impl Seen {
 }
 
 impl Mean {
+    /// How long it is of use.
+    fn memory(&self) -> Duration {
+        if self.events < EVENTS_MIN { MEMORY_BRIEF } else { MEMORY }
+    }
+
     /// Whether fewer connections do as well as those that this is the mean of.
     fn compare(&self, connections: usize, before: &Self, fewer: usize) -> bool {
         let share = connections as f64 / fewer as f64 - 1.0;
@@ -334,6 +409,7 @@ impl Span {
             looks: 0,
             limited: 0,
             rtt_sum: 0.0,
+            rtt_max: 0.0,
             loss_sum: 0.0,
             allowed: (0, 0.0),
         }
@@ -347,30 +423,40 @@ impl Span {
         self.looks += 1;
         self.limited += u32::from(look.is_limited);
         self.rtt_sum += rtt_s;
+        self.rtt_max = self.rtt_max.max(rtt_s);
         self.loss_sum += look.loss_event_rate;
         if let Some(rate) = look.allowed_rate {
             self.allowed = (self.allowed.0 + 1, self.allowed.1 + rate);
         }
     }
 
+    /// Whether the round-trip time was near the lowest one all the time.
+    fn is_still(&self, lowest: f64) -> bool {
+        self.rtt_max <= (STILL_FACTOR * lowest).max(lowest + STILL_MIN_S)
+    }
+
     /// What it showed, if it is over.
-    fn seen(&self, now: Time, look: &Look) -> Option<Seen> {
+    fn seen(&self, now: Time, look: &Look, is_still: bool) -> Option<Seen> {
         let (from, bytes, packets) = self.first.filter(|_| self.until <= now)?;
         let looks = f64::from(self.looks);
         let loss = self.loss_sum / looks;
-        let events = look.packets.saturating_sub(packets) as f64 * loss;
+        let packets = look.packets.saturating_sub(packets);
+        let events = packets as f64 * loss;
         let (allowed, sum) = self.allowed;
         let is_thinned = 2 * allowed > self.looks;
-        if from == now || events < EVENTS_MIN && now < self.until_max {
+        let is_clear = is_still && packets >= PACKETS_MIN_STILL;
+        let events_min = if is_clear { EVENTS_MIN_STILL } else { EVENTS_MIN };
+        if from == now || events < events_min && now < self.until_max {
             return None;
         }
         let sent = look.bytes.saturating_sub(bytes) as f64 / (now - from).as_secs_f64();
         Some(Seen {
             rtt: self.rtt_sum / looks,
-            loss,
+            loss: if is_still { look.loss_event_rate } else { loss },
             events,
             rate: if is_thinned { sum / f64::from(allowed) } else { sent },
             is_limited: 2 * self.limited > self.looks,
+            is_still,
         })
     }
 }

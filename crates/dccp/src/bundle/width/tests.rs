@@ -16,6 +16,11 @@ const RTT: f64 = 0.05;
 
 /// The number of connections in each second, where data waits or not.
 fn run(link: &Link, is_limited: bool, seconds: usize) -> Vec<usize> {
+    run_beside(link, is_limited, seconds, 0.0)
+}
+
+/// The same where others delay every other packet by so many seconds.
+fn run_beside(link: &Link, is_limited: bool, seconds: usize, others: f64) -> Vec<usize> {
     let mut width = Width::new(Time::ZERO);
     let (mut now, mut bytes) = (Time::ZERO, 0.0);
     let mut widths = Vec::new();
@@ -26,7 +31,7 @@ fn run(link: &Link, is_limited: bool, seconds: usize) -> Vec<usize> {
         let delay = if link.has_queue { surplus * RTT } else { 0.0 };
         let look = Look {
             connections: width.target(),
-            rtt: Some(Duration::from_secs_f64(RTT + delay)),
+            rtt: Some(Duration::from_secs_f64(RTT + delay + others * (step % 2) as f64)),
             loss_event_rate: (link.loss)(width.target()),
             bytes: bytes as u64,
             packets: (bytes / PACKET) as u64,
@@ -47,9 +52,15 @@ const LOSSY: Link = Link { each: 1e5, capacity: 1e6, loss: |_| 0.02, has_queue: 
 #[test]
 fn there_are_more_until_the_link_is_full() {
     let widths = run(&LOSSY, true, 60);
-    assert!(widths.is_sorted_by(|a, b| b <= &(a * 2)), "{widths:?}");
-    assert!(widths[8] >= 8, "{widths:?}");
+    assert!(widths[2] >= 8, "{widths:?}");
     assert!(widths[20..].iter().all(|width| (8..=14).contains(width)), "{widths:?}");
+}
+
+#[test]
+fn where_others_come_and_go_in_a_queue_there_are_more_step_by_step() {
+    let widths = run_beside(&LOSSY, true, 60, 0.003);
+    assert!(widths.is_sorted_by(|a, b| b <= &(a * 2)), "{widths:?}");
+    assert!(widths[1] == 1 && widths[8] >= 8, "{widths:?}");
 }
 
 #[test]
@@ -132,6 +143,6 @@ fn those_that_do_not_come_are_not_waited_for() {
         };
         width.look(now, &look);
         now += LOOK_INTERVAL;
-        assert!(width.target() <= 2, "{}", width.target());
+        assert!(width.target() <= 4, "{}", width.target());
     }
 }
