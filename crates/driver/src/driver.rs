@@ -61,9 +61,9 @@ impl Driver {
 
     /// As [`spawn_with_clock`](Self::spawn_with_clock), for a runtime of one thread where nothing
     /// runs that cannot wait as long as the machine [allows](Machine::rest): while datagrams keep
-    /// coming or leaving, the thread sleeps that long at most whenever none of its tasks has anything to do, and takes what has gathered
-    /// meanwhile at once. To be woken for each would cost a stream of media more than all that is
-    /// done for it.
+    /// coming or leaving, the thread sleeps that long at most whenever none of its tasks has
+    /// anything to do, and takes what has gathered meanwhile at once. To be woken for each would
+    /// cost a stream of media more than all that is done for it.
     ///
     /// It rests in [`rest_before_park`](crate::rest_before_park), which the runtime has to call
     /// before it parks a thread (tokio's `on_thread_park`); without that, there are no rests. A

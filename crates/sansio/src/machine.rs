@@ -38,8 +38,8 @@ pub trait Machine {
     #[must_use]
     fn poll_event(&mut self) -> Option<Self::Event>;
 
-    /// How long what arrives may gather now before it is handed over, where the driver rests. Not at
-    /// all unless the machine says so.
+    /// How long what arrives may gather now before it is handed over, where the driver rests. Not
+    /// at all unless the machine says so.
     #[must_use]
     fn rest(&self) -> Duration {
         Duration::ZERO

@@ -338,8 +338,7 @@ impl Path {
         let (in_flight, share) = flight;
         let metrics = self.congestion.metrics();
         let srtt = self.rtt.srtt().unwrap_or_default();
-        let window_rate = || Rate::of(metrics.window as u64, srtt);
-        let rate = self.congestion.pacing_rate().unwrap_or_else(window_rate);
+        let rate = self.rate();
         let excess = (in_flight + packet).saturating_sub(metrics.window.min(share));
         // How long a full path that was never measured takes is not known: it holds up no other.
         let is_measurable = in_flight > 0 && rate != Rate::ZERO;
@@ -358,6 +357,13 @@ impl Path {
             ssthresh: metrics.ssthresh.unwrap_or(usize::MAX),
             loss_rate: self.stats.chunks_lost as f64 / self.stats.chunks_sent.max(1) as f64,
         }
+    }
+
+    /// The rate that the controller would send at, paced or by its window.
+    pub(crate) fn rate(&self) -> Rate {
+        let srtt = self.rtt.srtt().unwrap_or_default();
+        let window_rate = || Rate::of(self.congestion.metrics().window as u64, srtt);
+        self.congestion.pacing_rate().unwrap_or_else(window_rate)
     }
 
     /// Data goes out in packets of at most `packet` bytes: tells the controller and the pacer.

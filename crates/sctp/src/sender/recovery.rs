@@ -15,6 +15,10 @@ use crate::receive::SACK_SPACING_MAX;
 use crate::send::{LossDetection, Losses, PathAck, Unanswered};
 use crate::trace::TraceKind;
 
+/// Packets that a SACK may wait for (RFC 9260 section 6.2: "at least one SACK chunk every second
+/// packet").
+const PACKETS_PER_SACK: u64 = 2;
+
 /// The shortest time after which a silent path is probed: below it, what the peer's machine does
 /// beside would look like a loss (RFC 9002 section 6.1.2 has 1 ms for a timer's granularity).
 const PROBE_TIMEOUT_MIN: Duration = Duration::from_millis(10);
@@ -341,23 +345,26 @@ impl DataSender {
     /// begins with the last answer.
     ///
     /// It begins with the transmission of the oldest chunk where the peer answered on another path
-    /// when the answer was due on this one, and this one has been silent for half a round trip:
-    /// while a queue grows, SACKs come later than expected, but go on to come. Without an answer
-    /// elsewhere, a SACK may be lost that would have spoken of all paths.
+    /// when the answer was due on this one, and this one has been silent for half a round trip and
+    /// the time of the packets that a SACK waits for: while a queue grows, SACKs come later than
+    /// expected, but go on to come. Without an answer elsewhere, a SACK may be lost that would have
+    /// spoken of all paths.
     fn probe_beside_others_at(
         &self,
         config: &AssociationConfig,
         path: PathSlot,
         unanswered: Unanswered,
     ) -> Option<Time> {
-        let rtt = &self.paths.at(path).rtt;
-        let srtt = rtt.srtt()?;
-        let patience = rtt.patience().max(PROBE_TIMEOUT_MIN);
+        let target = self.paths.at(path);
+        let srtt = target.rtt.srtt()?;
+        let patience = target.rtt.patience().max(PROBE_TIMEOUT_MIN);
         let since = unanswered.since();
         // What takes two paths anyway waits for neither.
         let waits = !config.paths.doubles();
         if waits && self.has_answered_elsewhere(path, unanswered.sent_at + srtt) {
-            let silence = (srtt / 2).max(PROBE_TIMEOUT_MIN);
+            let packets = PACKETS_PER_SACK * config.packet_size_max() as u64;
+            let spacing = target.rate().time_for(packets);
+            let silence = (srtt / 2).saturating_add(spacing).max(PROBE_TIMEOUT_MIN).min(patience);
             return Some((unanswered.sent_at + patience).max(since + silence));
         }
         Some(since + patience)
