@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod apps;
+pub mod call;
 pub mod clip;
 pub mod codec;
 pub mod dccp;

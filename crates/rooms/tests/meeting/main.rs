@@ -4,6 +4,7 @@ mod agents;
 #[path = "../common/camera.rs"]
 mod camera;
 mod files;
+mod flood;
 mod forwarding;
 mod harness;
 mod hostile;
@@ -11,3 +12,4 @@ mod hosts;
 mod members;
 #[path = "../../../rtc/tests/browser/page.rs"]
 mod page;
+mod rooms;
