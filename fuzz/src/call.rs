@@ -17,6 +17,8 @@ use anabranch_transport::{
 };
 use bytes::Bytes;
 
+use crate::script::Script;
+
 /// Connections that there are at once, of those who call and of those who are called.
 const LINES_MAX: usize = 24;
 
@@ -54,25 +56,6 @@ const PICTURE: &[u8] =
     &[0x21, 0xa1, 2, 1, 0, 0, 0, 1, 7, 0, 0, 1, 0x80, 0x89, 0x0f, 0, 0xc0, 0xc4, 7, 1, 1, 2, 3];
 const VOICE: &[u8] =
     &[0x21, 0xa2, 2, 1, 0, 1, 0, 1, 7, 0, 0, 0, 0x80, 0x89, 0x0f, 0, 0xc0, 0xc4, 7, 1, 1, 2, 3];
-
-/// What is left of the input; where it ends, zeros follow.
-struct Script<'a>(&'a [u8]);
-
-impl<'a> Script<'a> {
-    fn byte(&mut self) -> u8 {
-        let Some((&first, rest)) = self.0.split_first() else { return 0 };
-        self.0 = rest;
-        first
-    }
-
-    /// As many bytes as the next one says.
-    fn bytes(&mut self) -> &'a [u8] {
-        let len = usize::from(self.byte()).min(self.0.len());
-        let (bytes, rest) = self.0.split_at(len);
-        self.0 = rest;
-        bytes
-    }
-}
 
 /// Plays `bytes` as a script: who calls, says what, and goes, and how time passes.
 pub fn control(bytes: &[u8]) {

@@ -15,6 +15,7 @@ pub mod media;
 pub mod multipath;
 pub mod rooms;
 pub mod rtc;
+mod script;
 pub mod sctp;
 pub mod tcp;
 pub mod television;

@@ -20,30 +20,13 @@ use anabranch_television::{
 use anabranch_transport::{Connection, Incoming, Outgoing, PayloadId, SctpConfig, StreamId};
 use bytes::Bytes;
 
+use crate::script::Script;
+
 /// Datagrams and timers that one step may cause.
 const EVENTS_MAX: u32 = 20_000;
 
 /// What waits for one viewer, and one message more.
 const QUEUED_MAX: usize = (64 << 10) + (256 << 10);
-
-/// What is left of the input; where it ends, zeros follow.
-struct Script<'a>(&'a [u8]);
-
-impl<'a> Script<'a> {
-    fn byte(&mut self) -> u8 {
-        let Some((&first, rest)) = self.0.split_first() else { return 0 };
-        self.0 = rest;
-        first
-    }
-
-    /// As many bytes as the next one says.
-    fn bytes(&mut self) -> &'a [u8] {
-        let len = usize::from(self.byte()).min(self.0.len());
-        let (bytes, rest) = self.0.split_at(len);
-        self.0 = rest;
-        bytes
-    }
-}
 
 /// Plays `bytes` as a script: what a viewer says, what becomes of the channels, how time passes.
 pub fn server(bytes: &[u8]) {

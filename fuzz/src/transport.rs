@@ -11,6 +11,8 @@ use anabranch_transport::{
     StreamId, Transport as _,
 };
 
+use crate::script::Script;
+
 /// Packets and timers that one step of the script may cause.
 const EVENTS_MAX: u32 = 20_000;
 
@@ -28,24 +30,6 @@ pub fn dccp(bytes: &[u8]) {
     while !script.0.is_empty() {
         play.step(&mut script);
         play.settle();
-    }
-}
-
-/// What is left of the input; where it ends, zeros follow.
-struct Script<'a>(&'a [u8]);
-
-impl<'a> Script<'a> {
-    fn byte(&mut self) -> u8 {
-        let Some((&byte, rest)) = self.0.split_first() else { return 0 };
-        self.0 = rest;
-        byte
-    }
-
-    fn bytes(&mut self) -> &'a [u8] {
-        let len = usize::from(self.byte());
-        let (head, rest) = self.0.split_at(len.min(self.0.len()));
-        self.0 = rest;
-        head
     }
 }
 

@@ -8,6 +8,8 @@ mod checks;
 #[path = "../../../fuzz/src/replay.rs"]
 #[expect(unreachable_pub, reason = "the tests of several crates share it")]
 mod replay;
+#[path = "../../../fuzz/src/script.rs"]
+mod script;
 
 use replay::replay;
 
