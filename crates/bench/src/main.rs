@@ -83,6 +83,9 @@ struct Arguments {
     /// Runs of which the median counts (goodput), or the mean (emulator).
     #[arg(long, default_value_t = 5)]
     seeds: u64,
+    /// Beside our stack ns-2's, whose program `ns` must be installed (simulator only).
+    #[arg(long)]
+    ns2: bool,
     /// Has our stack encrypt (goodput and starts only).
     #[arg(long)]
     encrypted: bool,
@@ -173,8 +176,8 @@ fn run(arguments: &Arguments) -> io::Result<()> {
     match arguments.medium {
         Medium::Memory | Medium::Udp => compete(arguments),
         Medium::Simulator => {
-            let pace = simulator::measure(Duration::from_secs(arguments.seconds))?;
-            writeln!(io::stdout(), "{pace}")
+            let span = Duration::from_secs(arguments.seconds);
+            simulator::measure(span, arguments.ns2, |row| writeln!(io::stdout(), "{row}"))
         }
         Medium::Goodput => {
             let Arguments { seconds, seeds, ref only, encrypted, .. } = *arguments;
