@@ -1,6 +1,5 @@
 //! [`Cell`]: links that share one resource, as the stations of a radio cell do.
 
-mod config;
 #[cfg(test)]
 mod testing;
 mod wifi;
@@ -8,11 +7,7 @@ mod wimax;
 
 use anabranch_sansio::{Rng, Time};
 
-pub use config::{CellConfig, Medium};
-pub use wifi::{WifiConfig, WifiStandard};
-pub use wimax::{Service, WimaxConfig};
-
-use crate::{DropCause, Element as _, Link, LinkConfig, Packet};
+use crate::{DropCause, Element as _, Link, LinkConfig, Medium, Packet, Service};
 use wifi::Wifi;
 use wimax::Wimax;
 

@@ -40,7 +40,9 @@ mod duplicate;
 mod element;
 mod hostility;
 mod hosts;
+mod id;
 mod link;
+mod medium;
 #[cfg(feature = "serde")]
 mod millis;
 mod nat;
@@ -60,21 +62,21 @@ mod testing;
 pub mod written;
 
 pub use capture::{Capture, CaptureScope, Note, PacketFile};
-pub use cell::{
-    Cell, CellConfig, Medium, MemberId, Service, WifiConfig, WifiStandard, WimaxConfig,
-};
+pub use cell::{Cell, MemberId};
 pub use corrupt::Corrupt;
 pub use duplicate::Duplicate;
 pub use element::{DropCause, Element};
 pub use hostility::Hostility;
+pub use id::{ElementId, HostId};
 #[cfg(feature = "serde")]
 pub use link::LinkConfigError;
 pub use link::{
     Drops, Link, LinkConfig, LinkStats, Loss, MAX_PACKETS_HELD, Preset, QueueLimit, Trace,
     TraceError,
 };
+pub use medium::{CellConfig, Medium, Service, WifiConfig, WifiStandard, WimaxConfig};
 pub use nat::{Filtering, Mapping, Nat, NatConfig};
-pub use network::{Duplex, DuplexConfig, ElementId, LinkId, NatId, NatSide, Network, RouteError};
+pub use network::{Duplex, DuplexConfig, LinkId, NatId, NatSide, Network, RouteError};
 pub use observer::{Observer, Sighting};
 pub use packet::{Carrier, Journey, Packet, Traffic};
 pub use pair::{CLIENT, Pair, PairError, PairPath, PathConfig, SERVER, Side};
@@ -85,7 +87,7 @@ pub use reorder::Reorder;
 pub use scenario::RunHeader;
 pub use scenario::{Action, NamedLink, NamedNat, Scenario, ScenarioError, Stage};
 pub use simulation::{
-    HostError, HostId, HostStats, MAX_EVENTS_HELD, MAX_STEPS_PER_INSTANT, MAX_TRANSMITS_AT_ONCE,
+    HostError, HostStats, MAX_EVENTS_HELD, MAX_STEPS_PER_INSTANT, MAX_TRANSMITS_AT_ONCE,
     MAX_WAKEUPS_PER_INSTANT, Simulation, SimulationError, Step, Verdict,
 };
 

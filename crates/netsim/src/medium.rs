@@ -1,16 +1,12 @@
 //! [`CellConfig`]: which cell a link is in, and what that cell is like.
 
+mod wifi;
+mod wimax;
+
 use anabranch_sansio::Rate;
 
-use super::{Service, WifiConfig, WimaxConfig};
-use crate::{LinkConfig, QueueLimit};
-
-/// What a radio's driver keeps for each station.
-const WIFI_QUEUE: QueueLimit = QueueLimit::Packets(100);
-/// Almajeed 2011, section 3.1.
-const WIMAX_QUEUE: QueueLimit = QueueLimit::Packets(50);
-/// What all these media carry of IP.
-const MTU: u16 = 1_500;
+pub use wifi::{WifiConfig, WifiStandard};
+pub use wimax::{Service, WimaxConfig};
 
 /// Which cell a link is in, and what that cell is like.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,18 +42,6 @@ pub enum Medium {
 }
 
 impl Medium {
-    /// A station's link in a cell of its own: the usual rate and queue, 100 packets or 50, and no
-    /// losses but by collisions.
-    #[must_use]
-    pub fn link(&self) -> LinkConfig {
-        let (rate, queue) = match self {
-            Self::Wifi(config) => (config.standard.usual_rate(), WIFI_QUEUE),
-            Self::Wimax(_) => (WimaxConfig::usual_rate(), WIMAX_QUEUE),
-        };
-        let cell = Some(Self::clone(self).into());
-        LinkConfig { rate: Some(rate), queue, mtu: MTU, cell, ..LinkConfig::default() }
-    }
-
     /// The rates that its frames can have, in rising order.
     #[must_use]
     pub fn rates(&self) -> Vec<Rate> {

@@ -15,7 +15,8 @@ pub use routes::RouteError;
 use crate::agenda::Agenda;
 use crate::observer::Observers;
 use crate::{
-    DropCause, Element, Link, LinkConfig, MemberId, Nat, Observer, Packet, Sighting, Traffic,
+    DropCause, Element, ElementId, Link, LinkConfig, MemberId, Nat, Observer, Packet, Sighting,
+    Traffic,
 };
 use cells::CellNode;
 use nats::NatPlace;
@@ -49,11 +50,6 @@ pub struct Network {
     observers: Observers,
     buffers: Vec<Vec<u8>>,
 }
-
-/// An element of a network. Using it with another network than its own is a mistake that panics or
-/// meets another element.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ElementId(usize);
 
 /// A link of a network; it is an element too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

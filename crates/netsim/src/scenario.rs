@@ -13,6 +13,7 @@ use thiserror::Error;
 #[cfg(feature = "serde")]
 pub use header::RunHeader;
 
+use crate::settings::{LinkSettings, SettingsError};
 use crate::{
     Duplex, DuplexConfig, LinkConfig, NatConfig, Pair, PairError, PathConfig, Side, Simulation,
     SimulationError,
@@ -314,6 +315,19 @@ impl NamedLink {
     pub fn config(&self) -> DuplexConfig {
         let backward = self.backward.as_ref().unwrap_or(&self.forward);
         DuplexConfig { forward: self.forward.clone(), backward: backward.clone() }
+    }
+}
+
+impl LinkSettings {
+    /// A link with these settings; what they leave out stays.
+    ///
+    /// # Errors
+    /// The settings do not fit each other.
+    pub fn change(&self, link: NamedLink) -> Result<NamedLink, SettingsError> {
+        let backward = link.backward.clone().unwrap_or_else(|| link.forward.clone());
+        let (forward, backward) = self.directions(link.forward.clone(), backward)?;
+        let backward = (backward != forward).then_some(backward);
+        Ok(NamedLink { forward, backward, ..link })
     }
 }
 

@@ -11,12 +11,12 @@ use std::time::Duration;
 use anabranch_sansio::{Datagram, Machine, Rng, Time, TraceRecord, Transmit};
 
 pub use error::SimulationError;
-pub use hosts::{HostError, HostId, HostStats};
+pub use hosts::{HostError, HostStats};
 
 use crate::agenda::Agenda;
 use crate::{
-    Capture, CaptureScope, Carrier, Duplex, DuplexConfig, Element, LinkConfig, LinkId, Network,
-    Packet, Sighting,
+    Capture, CaptureScope, Carrier, Duplex, DuplexConfig, Element, HostId, LinkConfig, LinkId,
+    Network, Packet, Sighting,
 };
 use hosts::Hosts;
 

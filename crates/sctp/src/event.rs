@@ -6,9 +6,9 @@ use anabranch_sansio::FourTuple;
 use anabranch_wire::{ReconfigurationResult, StreamId};
 
 use crate::causes::PeerCauses;
-use crate::path::{PathId, PathState};
+use crate::path_name::{PathId, PathState};
+use crate::rate_signal::RateSignal;
 use crate::send::SendFailure;
-use crate::sender::RateSignal;
 use crate::stats::{AssociationStats, PathReport};
 
 /// Something happened on an association.

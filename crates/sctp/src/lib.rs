@@ -62,11 +62,15 @@ mod earliest;
 mod endpoint;
 mod error;
 mod event;
+mod extensions;
 mod format;
 mod handshake;
 mod journal;
 mod path;
+mod path_choice;
+mod path_name;
 mod ranges;
+mod rate_signal;
 mod receive;
 mod send;
 mod sender;
@@ -96,18 +100,18 @@ pub use dtls::{
     RestartKeys, SAMPLE_LEN, SEALING_LEN, TAG_LEN,
 };
 pub use endpoint::{AssociationId, Endpoint};
-pub use error::{AddStreamsError, ConfigError, ConnectError, ResetError, SendError};
+pub use error::{AddStreamsError, ConfigError, ConnectError, ResetError};
 pub use event::{CloseReason, Direction, Event, RefusedCall, RefusedCallReason};
-pub use path::{
-    Demand, Outlook, PathId, PathScheduler, PathSchedulerFactory, PathSchedulerKind, PathState,
-    RetransmissionPolicy,
+pub use path_choice::{
+    Demand, Outlook, PathScheduler, PathSchedulerFactory, PathSchedulerKind, RetransmissionPolicy,
 };
+pub use path_name::{PathId, PathState};
+pub use rate_signal::RateSignal;
 pub use receive::{IncomingMessage, ReceiveOrder};
 pub use send::{
-    LossDetection, OutgoingMessage, PathPreference, Reliability, SchedulerKind, SendFailure,
-    StreamScheduler, StreamSchedulerFactory,
+    LossDetection, OutgoingMessage, PathPreference, Reliability, SchedulerKind, SendError,
+    SendFailure, StreamScheduler, StreamSchedulerFactory,
 };
-pub use sender::RateSignal;
 pub use stats::{AssociationStats, EndpointStats, LevelStats, PathReport, PathStats, StreamStats};
 pub use trace::{TraceEvent, TraceKind};
 

@@ -6,8 +6,8 @@ use anabranch_sansio::FourTuple;
 use anabranch_wire::Level;
 
 use crate::dtls::EncryptionStats;
-use crate::path::{PathId, PathState};
-use crate::sender::RateSignal;
+use crate::path_name::{PathId, PathState};
+use crate::rate_signal::RateSignal;
 
 /// What an association did and where it stands.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anabranch_sansio::{FourTuple, Rate, Time, TraceRecord};
 use anabranch_wire::StreamId;
 
-use crate::path::{PathId, PathState};
-use crate::sender::RateSignal;
+use crate::path_name::{PathId, PathState};
+use crate::rate_signal::RateSignal;
 
 /// A line of an association's trace, for graphs and debugging.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -9,26 +9,15 @@ use syn::{ItemMod, ItemUse, PathSegment, UseTree};
 use crate::files::{assert_none, written_in};
 use crate::packages::target_roots;
 
-/// Crates whose modules are still in circles: the parts of an association, and of a network.
-const IN_CIRCLES: [&str; 2] = ["crates/netsim/src", "crates/sctp/src"];
-
 #[test]
 fn modules_of_a_crate_depend_on_each_other_one_way() {
     let mut faults = Vec::new();
     for folder in source_folders() {
-        let circles = circles(&dependencies(&folder));
-        let is_known = IN_CIRCLES.contains(&folder.as_str());
-        match circles.is_empty() {
-            true if is_known => faults.push(format!("{folder}: no longer in circles: unlist it")),
-            false if !is_known => {
-                let names = |circle: &BTreeSet<String>| {
-                    let names: Vec<&str> = circle.iter().map(String::as_str).collect();
-                    format!("{folder}: {} need each other", names.join(", "))
-                };
-                faults.extend(circles.iter().map(names));
-            }
-            true | false => {}
-        }
+        let named = |circle: &BTreeSet<String>| {
+            let names: Vec<&str> = circle.iter().map(String::as_str).collect();
+            format!("{folder}: {} need each other", names.join(", "))
+        };
+        faults.extend(circles(&dependencies(&folder)).iter().map(named));
     }
     assert_none(faults);
 }

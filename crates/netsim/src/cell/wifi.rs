@@ -5,7 +5,6 @@
 //! that happens meanwhile can change it.
 
 mod airtime;
-mod config;
 mod contender;
 mod frames;
 #[cfg(test)]
@@ -13,10 +12,8 @@ mod tests;
 
 use anabranch_sansio::{Rng, Time};
 
-pub use config::{WifiConfig, WifiStandard};
-
 use super::End;
-use crate::{Link, Packet};
+use crate::{Link, Packet, WifiConfig};
 use airtime::Airtime;
 use contender::Contender;
 use frames::{Burst, Frames};

@@ -5,7 +5,6 @@
 //! is polled, or in the burst that it sends, and gets slots in the next frame. What is short goes
 //! to rtPS first; within a service, shares are max-min fair.
 
-mod config;
 mod flow;
 mod layout;
 mod share;
@@ -14,10 +13,8 @@ mod tests;
 
 use anabranch_sansio::Time;
 
-pub use config::{Service, WimaxConfig};
-
 use super::End;
-use crate::{Link, Packet};
+use crate::{Link, Packet, Service, WimaxConfig};
 use flow::Flow;
 use layout::{Layout, SLOT, SUBCHANNELS};
 use share::max_min;

@@ -7,6 +7,13 @@ use anabranch_sansio::Rate;
 use super::{LinkConfig, Loss, QueueLimit};
 use crate::{Medium, Probability, WifiConfig, WifiStandard, WimaxConfig};
 
+/// What a radio's driver keeps for each station.
+const WIFI_QUEUE: QueueLimit = QueueLimit::Packets(100);
+/// Almajeed 2011, section 3.1.
+const WIMAX_QUEUE: QueueLimit = QueueLimit::Packets(50);
+/// What all these media carry of IP.
+const MTU: u16 = 1_500;
+
 /// A kind of link by its name. The values are those of an ordinary day, one direction each; a study
 /// that rests on them should say its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +68,20 @@ impl Preset {
 
 /// What Ethernet carries, and what tunnels apart most other links too.
 const ETHERNET_MTU: u16 = 1_500;
+
+impl Medium {
+    /// A station's link in a cell of its own: the usual rate and queue, 100 packets or 50, and no
+    /// losses but by collisions.
+    #[must_use]
+    pub fn link(&self) -> LinkConfig {
+        let (rate, queue) = match self {
+            Self::Wifi(config) => (config.standard.usual_rate(), WIFI_QUEUE),
+            Self::Wimax(_) => (WimaxConfig::usual_rate(), WIMAX_QUEUE),
+        };
+        let cell = Some(Self::clone(self).into());
+        LinkConfig { rate: Some(rate), queue, mtu: MTU, cell, ..LinkConfig::default() }
+    }
+}
 
 impl LinkConfig {
     /// A wired local network: 1 Gbit/s, 0.2 ms, no loss, a queue of 1,000 packets.

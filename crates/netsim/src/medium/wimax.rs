@@ -39,7 +39,7 @@ impl WimaxConfig {
         Rate::kbps(10_670)
     }
 
-    pub(super) const fn frame(&self) -> Duration {
+    pub(crate) const fn frame(&self) -> Duration {
         Duration::from_micros(self.frame_us as u64)
     }
 }

@@ -2,8 +2,8 @@
 
 use anabranch_sansio::Time;
 
-use super::{AnyElement, Duplex, DuplexConfig, ElementId, LinkId, Network};
-use crate::{Cell, CellConfig, DropCause, Link, LinkConfig, MemberId, Packet};
+use super::{AnyElement, Duplex, DuplexConfig, LinkId, Network};
+use crate::{Cell, CellConfig, DropCause, ElementId, Link, LinkConfig, MemberId, Packet};
 
 /// A cell, and which elements its links are.
 #[derive(Debug)]

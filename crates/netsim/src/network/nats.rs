@@ -2,8 +2,8 @@
 
 use std::net::IpAddr;
 
-use super::{AnyElement, Duplex, ElementId, Network, RouteError};
-use crate::{Nat, NatConfig};
+use super::{AnyElement, Duplex, Network, RouteError};
+use crate::{ElementId, Nat, NatConfig};
 
 /// A NAT of a network; it is an element too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use anabranch_sansio::FourTuple;
 use thiserror::Error;
 
-use super::ElementId;
+use crate::ElementId;
 
 /// Which elements a packet passes, by its two addresses. Sorted, so that looking up is a search in
 /// one piece of memory.

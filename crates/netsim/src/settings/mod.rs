@@ -8,7 +8,7 @@ pub use values::{
     Queue, ReadFile, Speed, ValueError, burst, loss, mtu, preset, queue, size, speed, time, trace,
 };
 
-use crate::{LinkConfig, NamedLink};
+use crate::LinkConfig;
 
 /// A link's settings: for both directions, and what differs in one.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -62,17 +62,6 @@ impl LinkSettings {
         let of = |one: &DirectionSettings| one.clone().or(self.both.clone());
         Ok((of(&self.up).change(up)?, of(&self.down).change(down)?))
     }
-
-    /// A link with these settings; what they leave out stays.
-    ///
-    /// # Errors
-    /// The settings do not fit each other.
-    pub fn change(&self, link: NamedLink) -> Result<NamedLink, SettingsError> {
-        let backward = link.backward.clone().unwrap_or_else(|| link.forward.clone());
-        let (forward, backward) = self.directions(link.forward.clone(), backward)?;
-        let backward = (backward != forward).then_some(backward);
-        Ok(NamedLink { forward, backward, ..link })
-    }
 }
 
 /// The two sides of `key=value`.
@@ -90,7 +79,7 @@ mod tests {
     use anabranch_sansio::Rate;
 
     use super::*;
-    use crate::{Loss, QueueLimit};
+    use crate::{Loss, NamedLink, QueueLimit};
 
     fn wifi() -> NamedLink {
         let forward = LinkConfig { rate: Some(Rate::mbps(20)), ..LinkConfig::wifi() };

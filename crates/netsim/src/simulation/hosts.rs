@@ -6,19 +6,7 @@ use anabranch_sansio::Time;
 use thiserror::Error;
 
 use crate::network::{Rank, rank};
-use crate::{Carrier, Traffic};
-
-/// A host of a simulation. Using it with another simulation is a mistake that panics or meets
-/// another host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HostId(pub(super) usize);
-
-impl HostId {
-    /// The host that is added as number `n`, counted from zero.
-    pub(crate) const fn nth(n: usize) -> Self {
-        Self(n)
-    }
-}
+use crate::{Carrier, HostId, Traffic};
 
 /// What a host sent and received.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

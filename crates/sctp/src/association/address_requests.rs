@@ -14,7 +14,8 @@ use anabranch_wire::{
 use super::control::Bundling;
 use super::{Arrival, Association, State};
 use crate::event::Event;
-use crate::path::{Heartbeat, Membership, Origin, Path, PathSlot, PathState, pair_addresses};
+use crate::path::{Heartbeat, Membership, Origin, Path, pair_addresses};
+use crate::path_name::{PathSlot, PathState};
 
 /// Requests that are met in one ASCONF; those behind are refused.
 const REQUESTS_MAX: usize = 16;

@@ -7,7 +7,8 @@ use anabranch_sansio::{FourTuple, Time};
 
 use super::Association;
 use crate::event::Event;
-use crate::path::{Origin, Path, PathSlot, PathState, pair_addresses};
+use crate::path::{Origin, Path, pair_addresses};
+use crate::path_name::{PathSlot, PathState};
 
 impl Association {
     /// Our addresses, as far as they are known, and the peer is to learn them.

@@ -10,7 +10,7 @@ use crate::authentication::{Announced, AssociationKeys, Random, Standing};
 use crate::config::AssociationConfig;
 use crate::event::CloseReason;
 use crate::handshake::Cookie;
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 
 /// The keys that a listener's cookie leads to, if both ends authenticate.
 pub(crate) fn keys_of_cookie(

@@ -12,8 +12,9 @@ use crate::authentication::Random;
 use crate::config::AssociationConfig;
 use crate::dtls::KeyOffer;
 use crate::event::Event;
-use crate::handshake::{Cookie, SupportedExtensions, TieTags};
-use crate::path::PathSlot;
+use crate::extensions::SupportedExtensions;
+use crate::handshake::{Cookie, TieTags};
+use crate::path_name::PathSlot;
 
 /// RFC 9260 section 5.2.4, table 12.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use anabranch_wire::{ChunkType, EncodeChunk, VerificationTag};
 
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 
 /// Control chunks that may wait. Beyond, what the peer provokes (HEARTBEAT ACK, ERROR) is dropped:
 /// it asks again if it matters.

@@ -19,11 +19,11 @@ use crate::authentication::RANDOM_LEN;
 use crate::config::{AssociationConfig, TimerConfig};
 use crate::dtls::{Disagreement, Encryption, KeyOffer};
 use crate::event::{CloseReason, Event};
-use crate::handshake::{
-    Announcement, Cookie, Refusal, SupportedExtensions, TieTags, encode_parameters, pad_init,
-};
+use crate::extensions::SupportedExtensions;
+use crate::handshake::{Announcement, Cookie, Refusal, TieTags, encode_parameters, pad_init};
 use crate::journal::Journal;
-use crate::path::{Origin, PathSlot, PathState};
+use crate::path::Origin;
+use crate::path_name::{PathSlot, PathState};
 use crate::receive::Receiver;
 use crate::send::LossDetection;
 use crate::sender::DataSender;

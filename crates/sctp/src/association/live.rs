@@ -7,7 +7,7 @@ use anabranch_sansio::Time;
 use super::Association;
 use crate::config::{AssociationConfig, PathConfig, TimerConfig};
 use crate::error::ConfigError;
-use crate::path::PathId;
+use crate::path_name::PathId;
 
 impl Association {
     /// How the association behaves now.

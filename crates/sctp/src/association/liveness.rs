@@ -7,7 +7,8 @@ use anabranch_wire::{Heartbeat, HeartbeatAck};
 
 use super::control::Bundling;
 use super::{Association, State};
-use crate::path::{Origin, PathId, PathSlot, PathState};
+use crate::path::Origin;
+use crate::path_name::{PathId, PathSlot, PathState};
 
 /// The Heartbeat Information that we send: where the path is kept (1 byte), nonce (8 bytes).
 pub(super) const INFO_LEN: usize = 9;

@@ -37,14 +37,14 @@ use crate::authentication::{AssociationKeys, Random, Standing};
 use crate::config::AssociationConfig;
 use crate::dtls::KeyOffer;
 use crate::earliest::Earliest;
-use crate::error::SendError;
 use crate::event::{CloseReason, Event};
 use crate::format::DataFormat;
 use crate::handshake::TieTags;
 use crate::journal::Journal;
-use crate::path::{PathId, PathSlot};
+use crate::path_name::{PathId, PathSlot};
 use crate::receive::{IncomingMessage, Receiver};
 use crate::send::OutgoingMessage;
+use crate::send::SendError;
 use crate::sender::{Context, DataSender, Peer};
 use crate::trace::TraceKind;
 

@@ -7,7 +7,8 @@ use anabranch_wire::Heartbeat;
 
 use super::control::Bundling;
 use super::{Association, INFO_LEN};
-use crate::path::{MtuSearch, PathSlot, PathState};
+use crate::path::MtuSearch;
+use crate::path_name::{PathSlot, PathState};
 
 /// How long a path that is new is left to the media that begins there.
 const SEARCH_DELAY: Duration = Duration::from_secs(1);

@@ -14,7 +14,8 @@ use anabranch_wire::{Asconf, AsconfAck, EncodeChunk, ErrorCause, Parameter, Para
 
 use super::Association;
 use super::control::Bundling;
-use crate::path::{Path, PathId, PathSlot, PathState};
+use crate::path::Path;
+use crate::path_name::{PathId, PathSlot, PathState};
 
 /// Changes that wait for the ASCONF in front of them: as many as there may be paths.
 const WAITING_MAX: usize = 16;

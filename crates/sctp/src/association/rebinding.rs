@@ -13,7 +13,8 @@ use anabranch_wire::{Chunk, EncodeChunk as _, Packet};
 
 use super::Association;
 use crate::event::Event;
-use crate::path::{Candidacy, Membership, Origin, Path, PathSlot, PathState};
+use crate::path::{Candidacy, Membership, Origin, Path};
+use crate::path_name::{PathSlot, PathState};
 
 /// RFC 9000 section 8: "Prior to validating the client address, servers MUST NOT send more than
 /// three times as many bytes as the number of bytes they have received."

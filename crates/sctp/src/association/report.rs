@@ -5,8 +5,8 @@ use anabranch_wire::StreamId;
 
 use super::{Association, AssociationState, State};
 use crate::format::DataFormat;
+use crate::rate_signal::RateSignal;
 use crate::receive::Receiver;
-use crate::sender::RateSignal;
 use crate::stats::{AssociationStats, StreamStats};
 
 impl Association {

@@ -13,7 +13,7 @@ use super::{Association, State};
 use crate::causes::PeerCauses;
 use crate::earliest::Earliest;
 use crate::event::{CloseReason, Event};
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 use crate::sequence::extend;
 
 /// T2-shutdown and T5-shutdown-guard.

@@ -9,7 +9,7 @@ use anabranch_wire::{
 use super::control::Bundling;
 use super::{Association, State};
 use crate::format::DataFormat;
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 use crate::receive::{DataChunk, DataOutcome, Patience};
 use crate::trace::TraceKind;
 

@@ -8,7 +8,7 @@ use anabranch_wire::{
 use super::control::{Bundling, ControlChunk};
 use super::{Association, State};
 use crate::dtls::{BACK_LEN, RECORD_HEADER_LEN};
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 use crate::receive::{SackTiming, WrittenSack};
 use crate::sender::Room;
 use crate::trace::TraceKind;

@@ -7,12 +7,13 @@ use std::time::Duration;
 use anabranch_congestion::{CongestionControl, ControllerFactory};
 use anabranch_sansio::Rate;
 
-use super::{HEADER_OVERHEAD_MAX, IP_LEN_MAX, PATH_MTU_MIN, PATHS_LIMIT};
+use super::{A_RWND_MIN, HEADER_OVERHEAD_MAX, IP_LEN_MAX, PATH_MTU_MIN, PATHS_LIMIT};
 use crate::authentication::Authentication;
 use crate::dtls::Encryption;
 use crate::error::ConfigError;
-use crate::handshake::A_RWND_MIN;
-use crate::path::{PathScheduler, PathSchedulerFactory, PathSchedulerKind, RetransmissionPolicy};
+use crate::path_choice::{
+    PathScheduler, PathSchedulerFactory, PathSchedulerKind, RetransmissionPolicy,
+};
 use crate::receive::ReceiveOrder;
 use crate::send::{LossDetection, SchedulerKind, StreamSchedulerFactory};
 

@@ -13,11 +13,13 @@ pub use groups::{
 };
 
 use crate::error::ConfigError;
-use crate::handshake::A_RWND_MIN;
 use crate::receive::Buffer;
 use crate::send::LossDetection;
 use anabranch_congestion::{CongestionControl, CongestionController, FreshPath};
 use anabranch_sansio::{FourTuple, Rng};
+
+/// RFC 9260 section 3.3.2: "The Advertised Receiver Window Credit MUST NOT be smaller than 1500."
+pub(crate) const A_RWND_MIN: u32 = 1_500;
 
 /// More than any stack of headers takes; leaves room for data at the smallest path MTU.
 const HEADER_OVERHEAD_MAX: usize = 256;

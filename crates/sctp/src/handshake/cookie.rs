@@ -11,9 +11,9 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use thiserror::Error;
 
-use super::announcement::SupportedExtensions;
 use crate::authentication::{Announced, RANDOM_LEN, Random};
 use crate::dtls::{KeyOffer, Offers};
+use crate::extensions::SupportedExtensions;
 
 type HmacSha256 = Hmac<Sha256>;
 

@@ -4,7 +4,5 @@
 mod announcement;
 mod cookie;
 
-pub(crate) use announcement::{
-    A_RWND_MIN, Announcement, Refusal, SupportedExtensions, encode_parameters, pad_init,
-};
+pub(crate) use announcement::{Announcement, Refusal, encode_parameters, pad_init};
 pub(crate) use cookie::{Cookie, CookieError, CookieJar, TieTags};

@@ -3,72 +3,25 @@
 mod controller;
 mod mtu_search;
 mod pairing;
-mod retransmission;
 mod rtt;
-mod scheduler;
 mod set;
 
-use std::fmt;
 use std::time::Duration;
 
-pub use anabranch_sansio::PathId;
 use anabranch_sansio::{FourTuple, Rate, Rng, Time};
 
 use crate::config::AssociationConfig;
 use crate::earliest::Earliest;
+use crate::path_choice::Outlook;
+use crate::path_name::{PathId, PathSlot, PathState};
 use crate::stats::PathStats;
 use anabranch_congestion::{Pacer, SentData};
 
 use controller::Controller;
 pub(crate) use mtu_search::MtuSearch;
 pub(crate) use pairing::pair_addresses;
-pub(crate) use retransmission::Lost;
-pub use retransmission::RetransmissionPolicy;
 pub(crate) use rtt::RttEstimator;
-pub use scheduler::{Demand, Outlook, PathScheduler, PathSchedulerFactory, PathSchedulerKind};
 pub(crate) use set::PathSet;
-
-/// Where an association keeps a path: an index, which another path has when this one is gone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct PathSlot(pub(crate) u8);
-
-impl PathSlot {
-    pub(crate) fn index(self) -> usize {
-        usize::from(self.0)
-    }
-}
-
-/// Whether a path can carry data.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum PathState {
-    /// Answers.
-    Active,
-    /// RFC 7829: did not answer lately, and carries no data while another path can.
-    PotentiallyFailed,
-    /// Did not answer 'Path.Max.Retrans' times.
-    Inactive,
-    /// RFC 9260 section 5.4: not yet known to belong to the peer; gets heartbeats only.
-    Unconfirmed,
-}
-
-impl PathState {
-    /// Its name.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::PotentiallyFailed => "potentially failed",
-            Self::Inactive => "inactive",
-            Self::Unconfirmed => "unconfirmed",
-        }
-    }
-}
-
-impl fmt::Display for PathState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
 
 /// Who wants a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

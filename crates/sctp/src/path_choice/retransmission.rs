@@ -1,6 +1,7 @@
 //! [`RetransmissionPolicy`]: where what was lost goes.
 
-use super::{Outlook, PathSlot};
+use super::Outlook;
+use crate::path_name::PathSlot;
 
 /// Where lost data is sent again when there are several paths: as RFC 9260 has it, always on
 /// another one, as one of the five policies of Iyengar 2006 (section V), or by the clock.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rate, Time};
 
-use super::{PathId, PathSlot};
+use crate::path_name::{PathId, PathSlot};
 
 /// Chooses among the paths that can carry data. A message that prefers a path takes that one as
 /// long as it is active, and is not asked about here.

@@ -110,7 +110,7 @@ mod tests {
     use super::super::{Buffer, DataChunk, ReceiveOrder};
     use super::*;
     use crate::format::DataFormat;
-    use crate::path::PathId;
+    use crate::path_name::PathId;
 
     const DELAY: Duration = Duration::from_millis(200);
     const PATIENCE: Patience = Patience { delay: DELAY, is_spaced: false, srtt: None };

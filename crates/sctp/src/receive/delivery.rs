@@ -12,7 +12,7 @@ use super::reassembly::Complete;
 use super::revocable::{Claim, Kept, KeptAt, Revocable, TsnSpan};
 use crate::dtls::{KEY_MANAGEMENT_PPID, KEY_MANAGEMENT_STREAM};
 use crate::format::{DataFormat, ssn_of};
-use crate::path::PathId;
+use crate::path_name::PathId;
 use crate::stats::LevelStats;
 
 /// A message from the peer.

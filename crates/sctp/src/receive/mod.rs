@@ -18,7 +18,7 @@ use anabranch_sansio::Time;
 use anabranch_wire::{GapAckBlock, Level, SkippedMessages, Tsn};
 
 use crate::format::DataFormat;
-use crate::path::PathId;
+use crate::path_name::PathId;
 use crate::sequence::{extend, first_sequence};
 use crate::stats::LevelStats;
 

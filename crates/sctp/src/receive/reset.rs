@@ -91,7 +91,7 @@ mod tests {
     use super::super::{Buffer, DataChunk, ReceiveOrder};
     use super::*;
     use crate::format::DataFormat;
-    use crate::path::PathId;
+    use crate::path_name::PathId;
     use crate::sequence::extend;
 
     fn receiver(streams: u16, format: DataFormat) -> Receiver {

@@ -100,7 +100,7 @@ mod tests {
     use super::super::{Buffer, DataChunk, DataOutcome, ReceiveOrder, Receiver};
     use super::*;
     use crate::format::DataFormat;
-    use crate::path::PathId;
+    use crate::path_name::PathId;
     use crate::sequence::extend;
 
     const CAPACITY: usize = 4_000;

@@ -16,7 +16,7 @@ use super::message::{Abandonment, Fragment, SendFailure, Undelivered};
 use super::outstanding::Outstanding;
 use super::skips::{Passage, later};
 use crate::format::DataFormat;
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 
 /// RFC 3758 section 3.5, F3.
 const FORWARD_TSN_DELAY_MAX: Duration = Duration::from_millis(200);

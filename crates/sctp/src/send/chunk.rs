@@ -15,7 +15,18 @@ use super::flight::Sent;
 use super::message::PathPreference;
 use super::spurious::Verdict;
 use crate::format::{DataFormat, ssn_of};
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
+
+/// Why a chunk goes out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// For the first time.
+    New,
+    /// Because it was lost, or as a probe.
+    Again,
+    /// A second time beside the other.
+    Copy,
+}
 
 /// What is known of one chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

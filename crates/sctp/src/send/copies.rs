@@ -30,7 +30,7 @@ use super::chunk::ChunkState;
 use super::flight::Sent;
 use super::outstanding::Outstanding;
 use super::rack::Delivery;
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 use crate::sequence::extend;
 
 /// Copies that may be under way or wait at once; beyond, chunks go out once only.
@@ -354,7 +354,7 @@ mod tests {
     use super::super::message::{Fragment, PathPreference};
     use super::super::sack::Rtts;
     use super::*;
-    use crate::handshake::SupportedExtensions;
+    use crate::extensions::SupportedExtensions;
 
     const PATHS: [PathSlot; 2] = [PathSlot(0), PathSlot(1)];
     const RTT: Duration = Duration::from_millis(40);

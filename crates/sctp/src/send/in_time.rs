@@ -19,7 +19,7 @@ use super::loss_detection::Losses;
 use super::outstanding::Outstanding;
 use super::rack::{Delivery, Rack};
 use super::spurious::Episode;
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 
 /// DupThresh (RFC 6675 section 2).
 const DUP_THRESH: usize = 3;

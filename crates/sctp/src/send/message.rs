@@ -7,7 +7,7 @@ use anabranch_sansio::Time;
 use anabranch_wire::{Fsn, Level, Mid, Ppid, StreamId};
 use bytes::Bytes;
 
-use crate::path::PathId;
+use crate::path_name::PathId;
 
 /// How hard to try to deliver one message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

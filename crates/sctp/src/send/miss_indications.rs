@@ -6,7 +6,7 @@ use super::chunk::{ChunkState, View};
 use super::flight::{Flight, Sent};
 use super::loss_detection::{Detector, Losses};
 use super::outstanding::Outstanding;
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 
 /// RFC 9260 section 7.2.4: "wait for two further miss indications ... for a total of three".
 const MISS_INDICATIONS: u8 = 3;

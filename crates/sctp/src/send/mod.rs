@@ -4,6 +4,7 @@
 mod abandonment;
 mod chunk;
 mod copies;
+mod error;
 mod flight;
 mod in_time;
 mod loss_detection;
@@ -20,6 +21,8 @@ mod spurious;
 mod tests;
 
 pub(crate) use abandonment::Abandoned;
+pub(crate) use chunk::Occasion;
+pub use error::SendError;
 pub(crate) use in_time::Unanswered;
 pub use loss_detection::LossDetection;
 pub(crate) use loss_detection::Losses;

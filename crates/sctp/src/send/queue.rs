@@ -11,13 +11,13 @@ use anabranch_sansio::Time;
 use anabranch_wire::{Fsn, Level, Mid, Ppid, StreamId};
 use bytes::Bytes;
 
+use super::chunk::Occasion;
+use super::error::SendError;
 use super::message::{
     Abandonment, Fragment, OutgoingMessage, PathPreference, Reliability, SendFailure, Undelivered,
 };
 use super::scheduler::{StreamScheduler, StreamSchedulerFactory};
 use super::skips::later;
-use crate::error::SendError;
-use crate::sender::Occasion;
 use crate::stats::StreamStats;
 pub(crate) use interleaving::Interleaving;
 use keys::KeyGate;

@@ -14,7 +14,7 @@ use super::miss_indications::Overtaking;
 use super::outstanding::Outstanding;
 use super::rack::Delivery;
 use super::spurious::Undone;
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 use crate::sequence::{extend, tsn};
 use anabranch_congestion::{RateSample, Transmitted};
 

@@ -17,7 +17,7 @@ use super::chunk::{Chunk, ChunkState};
 use super::message::{Fragment, PathPreference};
 use super::outstanding::Outstanding;
 use crate::format::DataFormat;
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 
 /// Up to which ordered message of each stream the peer is told to skip, together with an unordered
 /// one.
@@ -173,7 +173,7 @@ mod tests {
     use anabranch_wire::{GapAckBlock, Items, Sack, SkippedMessages, Tsn};
 
     use super::*;
-    use crate::handshake::SupportedExtensions;
+    use crate::extensions::SupportedExtensions;
     use crate::send::LossDetection;
 
     const STREAM: StreamId = StreamId(3);

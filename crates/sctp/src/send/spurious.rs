@@ -12,7 +12,7 @@ use anabranch_wire::Sack;
 use super::chunk::ChunkState;
 use super::in_time::Probe;
 use super::outstanding::Outstanding;
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 use crate::sequence::extend;
 
 /// Chunks that were sent more than once and are acknowledged, of which a duplicate may yet be

@@ -12,9 +12,9 @@ use super::loss_detection::LossDetection;
 use super::message::{Abandonment, Fragment, PathPreference};
 use super::outstanding::Outstanding;
 use super::sack::{PathAck, SackError};
+use crate::extensions::SupportedExtensions;
 use crate::format::DataFormat;
-use crate::handshake::SupportedExtensions;
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 
 const INITIAL: u32 = 100;
 const SIZE: usize = DataFormat::Data.chunk_size(1_000);

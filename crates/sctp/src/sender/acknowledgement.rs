@@ -4,7 +4,7 @@ use anabranch_congestion::Ack;
 use anabranch_wire::Sack;
 
 use super::{Context, DataSender};
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 use crate::send::{LossDetection, PathAck, SackError};
 use crate::trace::TraceKind;
 

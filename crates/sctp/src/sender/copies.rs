@@ -2,11 +2,12 @@
 
 use anabranch_wire::PacketWriter;
 
-use super::packets::{Bundle, Occasion};
+use super::packets::Bundle;
 use super::{Context, DataSender};
 use crate::config::AssociationConfig;
-use crate::path::{Outlook, PathSlot};
-use crate::send::{LossDetection, PathPreference};
+use crate::path_choice::Outlook;
+use crate::path_name::PathSlot;
+use crate::send::{LossDetection, Occasion, PathPreference};
 
 impl DataSender {
     /// A new chunk went out over `path`: its message may be one that takes two.

@@ -3,7 +3,7 @@
 use super::{Context, DataSender};
 use crate::event::Event;
 use crate::journal::Journal;
-use crate::path::{PathSlot, PathState};
+use crate::path_name::{PathSlot, PathState};
 use crate::send::LossDetection;
 use crate::trace::TraceKind;
 

@@ -31,18 +31,20 @@ use bytes::Bytes;
 
 use crate::config::AssociationConfig;
 use crate::earliest::Earliest;
-use crate::error::SendError;
 use crate::event::Event;
-use crate::handshake::SupportedExtensions;
+use crate::extensions::SupportedExtensions;
 use crate::journal::Journal;
-use crate::path::{Origin, Outlook, PathScheduler, PathSet, PathSlot, PathState};
+use crate::path::{Origin, PathSet};
+use crate::path_choice::{Outlook, PathScheduler};
+use crate::path_name::{PathSlot, PathState};
+use crate::rate_signal::RateSignal;
+use crate::send::SendError;
 use crate::send::{Interleaving, MessageQueue, OutgoingMessage, Outstanding, SendFailure};
 
 pub(crate) use liveness::Peer;
+pub(crate) use packets::Room;
 use packets::Urgent;
-pub(crate) use packets::{Occasion, Room};
 use rate::RateMeter;
-pub use rate::RateSignal;
 use window::Window;
 
 /// What an association's state means for data.

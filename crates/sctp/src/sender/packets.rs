@@ -5,7 +5,9 @@ use anabranch_wire::{ForwardTsn, IForwardTsn, Items, PacketWriter, SkippedStream
 
 use super::{Context, DataSender, Phase};
 use crate::format::{DataFormat, ssn_of};
-use crate::path::{Outlook, PathSlot};
+use crate::path_choice::Outlook;
+use crate::path_name::PathSlot;
+use crate::send::Occasion;
 use crate::sequence::tsn;
 use crate::trace::TraceKind;
 
@@ -23,17 +25,6 @@ const OUTSTANDING_MAX: usize = 0xffff;
 
 /// A FORWARD TSN or I-FORWARD-TSN without streams.
 const FORWARD_TSN_FIXED: usize = 8;
-
-/// Why a chunk goes out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Occasion {
-    /// For the first time.
-    New,
-    /// Because it was lost, or as a probe.
-    Again,
-    /// A second time beside the other.
-    Copy,
-}
 
 /// How much data a packet may have.
 #[derive(Debug, Clone, Copy)]

@@ -1,4 +1,4 @@
-//! [`RateSignal`]: what the association can carry now.
+//! Measures [`RateSignal`]: what the association can carry now.
 
 use std::time::Duration;
 
@@ -7,6 +7,7 @@ use anabranch_sansio::{Rate, Time};
 use super::{Context, DataSender};
 use crate::event::Event;
 use crate::path::PathSet;
+use crate::rate_signal::RateSignal;
 use crate::trace::TraceKind;
 
 /// How often it is measured: long enough for several round trips of most paths, short enough for a
@@ -31,19 +32,6 @@ const GROWTH_INTERVALS: u32 = 10;
 /// The weight of what was measured last.
 const RATE_WEIGHT: f64 = 1.0 / 2.0;
 const EFFICIENCY_WEIGHT: f64 = 1.0 / 4.0;
-
-/// What an association can carry now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RateSignal {
-    /// New payload in a second, without headers and without what is sent again or twice: what is
-    /// left for the application.
-    pub carries: Rate,
-    /// Whether more may be possible: nothing waited for two seconds, so that the paths were not
-    /// full, or they are still being tried out.
-    pub is_at_least: bool,
-    /// Bytes that wait to be sent for the first time.
-    pub queued: usize,
-}
 
 /// Measures the rate, and notices when it changed.
 #[derive(Debug, Default)]

@@ -7,12 +7,13 @@ use anabranch_sansio::Time;
 use anabranch_wire::PacketWriter;
 
 use super::liveness::Peer;
-use super::packets::{Bundle, Occasion};
+use super::packets::Bundle;
 use super::{Context, DataSender, Phase};
 use crate::config::AssociationConfig;
-use crate::path::{LossTimer, Path, PathSlot, PathState};
+use crate::path::{LossTimer, Path};
+use crate::path_name::{PathSlot, PathState};
 use crate::receive::SACK_SPACING_MAX;
-use crate::send::{LossDetection, Losses, PathAck, Unanswered};
+use crate::send::{LossDetection, Losses, Occasion, PathAck, Unanswered};
 use crate::trace::TraceKind;
 
 /// Packets that a SACK may wait for (RFC 9260 section 6.2: "at least one SACK chunk every second

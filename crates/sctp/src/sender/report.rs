@@ -1,7 +1,8 @@
 //! How the sender stands, for statistics and the trace.
 
 use super::{Context, DataSender};
-use crate::path::{Origin, Path, PathSlot};
+use crate::path::{Origin, Path};
+use crate::path_name::PathSlot;
 use crate::stats::PathReport;
 use crate::trace::TraceKind;
 

@@ -8,7 +8,8 @@ use anabranch_wire::StreamId;
 use super::packets::Turn;
 use super::{Context, DataSender};
 use crate::config::AssociationConfig;
-use crate::path::{Demand, Lost, Outlook, PathSlot};
+use crate::path_choice::{Demand, Lost, Outlook};
+use crate::path_name::PathSlot;
 use crate::send::{Head, Retransmission};
 
 impl DataSender {

@@ -14,9 +14,11 @@ use super::{Context, DataSender, Peer, Phase, Room};
 use crate::config::AssociationConfig;
 use crate::earliest::Earliest;
 use crate::event::Event;
-use crate::handshake::SupportedExtensions;
+use crate::extensions::SupportedExtensions;
 use crate::journal::Journal;
-use crate::path::{Origin, PathSchedulerKind, PathSlot, PathState};
+use crate::path::Origin;
+use crate::path_choice::PathSchedulerKind;
+use crate::path_name::{PathSlot, PathState};
 use crate::send::{
     LossDetection, OutgoingMessage, PathPreference, Reliability, Retransmission, SackError,
     SendFailure,

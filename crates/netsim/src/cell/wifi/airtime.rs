@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_sansio::Rate;
 
-use super::WifiStandard;
+use crate::WifiStandard;
 
 /// LLC and SNAP in front of an IP packet (IEEE 802.11-2016 annex M, RFC 1042).
 const LLC_LEN: usize = 8;

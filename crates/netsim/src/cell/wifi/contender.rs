@@ -5,7 +5,7 @@ use std::time::Duration;
 use anabranch_sansio::{Rng, Time};
 
 use super::super::End;
-use super::WifiConfig;
+use crate::WifiConfig;
 
 /// Who wants the channel: a station or the access point.
 #[derive(Debug)]

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rate, Time};
 
-use super::WifiConfig;
 use super::airtime::Airtime;
-use crate::{DropCause, Link, Packet};
+use crate::{DropCause, Link, Packet, WifiConfig};
 
 /// A BlockAck acknowledges so many frames (IEEE 802.11-2016 section 9.3.1.9.3).
 const FRAMES_MAX: usize = 64;

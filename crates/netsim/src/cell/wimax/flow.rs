@@ -3,8 +3,7 @@
 use anabranch_sansio::Time;
 
 use super::layout::slot_len;
-use super::{Service, WimaxConfig};
-use crate::{DropCause, Link, Packet};
+use crate::{DropCause, Link, Packet, Service, WimaxConfig};
 
 /// The generic MAC header and the CRC (IEEE 802.16-2009 section 6.3.2.1.1).
 pub(super) const PDU_LEN: usize = 6 + 4;

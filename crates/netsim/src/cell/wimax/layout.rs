@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anabranch_sansio::Rate;
 
-use super::WimaxConfig;
+use crate::WimaxConfig;
 
 /// 1,024 samples at 8 MHz, which is 8/7 of the channel, and an eighth of them as guard (IEEE
 /// 802.16-2009 section 8.4.2.3).

@@ -4,10 +4,12 @@ use std::time::Duration;
 
 use anabranch_sansio::{Rng, Time};
 
-use super::{Service, WimaxConfig};
 use crate::cell::testing::{HEADERS, Saturated, assert_near};
 use crate::testing::packet;
-use crate::{Cell, CellConfig, DropCause, LinkConfig, Loss, Medium, MemberId, QueueLimit, Traffic};
+use crate::{
+    Cell, CellConfig, DropCause, LinkConfig, Loss, Medium, MemberId, QueueLimit, Service, Traffic,
+    WimaxConfig,
+};
 
 /// IP bytes of the packets here.
 const LEN: usize = 1_000;

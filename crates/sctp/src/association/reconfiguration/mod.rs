@@ -16,7 +16,7 @@ use anabranch_wire::{
 use super::Association;
 use super::control::Bundling;
 use crate::event::{Direction, Event};
-use crate::path::PathSlot;
+use crate::path_name::PathSlot;
 use crate::sequence::tsn;
 use streams::Wanted;
 

@@ -5,7 +5,7 @@ use anabranch_wire::{Ppid, Ssn, StreamId};
 use bytes::Bytes;
 
 use super::*;
-use crate::path::PathId;
+use crate::path_name::PathId;
 
 const WAIT_MAX: Duration = Duration::from_millis(500);
 
