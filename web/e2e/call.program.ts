@@ -15,18 +15,24 @@ const LOUD = 0.1;
 describe('anabranch call', () => {
   let browser: TestBrowser;
   let agents: { readonly alice: Program; readonly bob: Program };
+  /** The two networks between them. */
+  let links: readonly Program[] = [];
   let alice: CallPage;
   let bob: CallPage;
 
   beforeEach(async () => {
     browser = await openBrowser({ viewport: LAPTOP }, FAKE);
     await browser.context.addInitScript(listenAtLoudspeaker);
-    const place = `anabranch://127.0.0.1:${await freePort()}?mode=listener`;
-    const first = new Program('call', place, '--name', 'Alice');
+    const place = `127.0.0.1:${await freePort()}`;
+    const ports = [await freePort(), await freePort()];
+    const listens = ports.map((port) => `127.0.0.1:${port}`);
+    links = listens.map((at) => new Program('emulate', '--listen', at, '--target', place));
+    const first = new Program('call', `anabranch://${place}?mode=listener`, '--name', 'Alice');
     alice = await open(first);
     await alice.untilText('status', 'Waiting');
     const link = await first.line(/anabranch:\/\/127\.0\.0\.1:\d+\?key=\S+/);
-    const second = new Program('call', link, '--name', 'Bob');
+    const over = link.replace(place, listens[0] ?? '');
+    const second = new Program('call', `${over}&peer=${listens[1]}`, '--name', 'Bob');
     agents = { alice: first, bob: second };
     bob = await open(second);
     for (const view of [alice, bob]) {
@@ -37,6 +43,7 @@ describe('anabranch call', () => {
     await browser.close();
     await agents.bob.interrupt();
     await agents.alice.interrupt();
+    await Promise.all(links.map((link) => link.interrupt()));
   });
 
   async function open(agent: Program): Promise<CallPage> {
@@ -50,6 +57,7 @@ describe('anabranch call', () => {
     await view.page.bringToFront();
     await view.morePictures(25);
     expect((await view.brightness()).spread).toBeGreaterThan(5);
+    await view.clockRuns();
     const [low, high] = BEEP_HZ;
     await view.until(async () => {
       const { peak, hz } = await view.heard();
@@ -85,6 +93,16 @@ describe('anabranch call', () => {
     await alice.get('hang-up').click();
     await agents.bob.line(/Alice hung up\./);
     expect(await agents.bob.ended()).toBe(0);
+  });
+
+  it('goes on over the other network when one is cut', async () => {
+    await hearsAndSees(bob);
+    const cut = links[0]?.stall(6_000);
+    await bob.untilText('events', /lost; went on over/);
+    await hearsAndSees(bob);
+    await hearsAndSees(alice);
+    await cut;
+    expect([...alice.complaints, ...bob.complaints]).toEqual([]);
   });
 
   it('tells a second tab that the call is in the first one', async () => {

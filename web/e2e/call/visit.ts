@@ -31,6 +31,31 @@ export class CallPage extends PageView {
     await this.until(async () => (await this.shown()) >= before + count);
   }
 
+  /**
+   * Waits until the digits change on the clock in the other end's picture, which the browser's
+   * invented camera draws at its top.
+   */
+  async clockRuns(): Promise<void> {
+    const before = await this.#digits();
+    await this.until(async () => (await this.#digits()) !== before);
+  }
+
+  /** The place of the digits, a letter for each bright or dark part of it. */
+  #digits(): Promise<string> {
+    return this.get('video').evaluate((video) => {
+      const { width, height } = video as HTMLCanvasElement;
+      const copy = document.createElement('canvas');
+      copy.width = 160;
+      copy.height = 16;
+      const context = copy.getContext('2d', { willReadFrequently: true });
+      const place = [0.08 * width, 0.03 * height, 0.3 * width, 0.08 * height] as const;
+      context?.drawImage(video as HTMLCanvasElement, ...place, 0, 0, 160, 16);
+      const pixels = context?.getImageData(0, 0, 160, 16).data ?? [];
+      const greens = Array.from(pixels).filter((_, index) => index % 4 === 1);
+      return greens.map((green) => (green > 160 ? '#' : '.')).join('');
+    });
+  }
+
   /** The loudest that comes out of the loudspeaker within a second. */
   heard(): Promise<Heard> {
     return this.page.evaluate(() => window.heard(1_000));
