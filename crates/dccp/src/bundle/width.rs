@@ -9,11 +9,11 @@
 //!
 //! 1. Time is cut into spans. Five round-trip times let what has changed settle; what follows is
 //!    measured, for as long again and until four loss events are to be expected, 5 s at most. A
-//!    span begins anew while connections are still being opened, for 4 s at most: one whose Request
-//!    is lost comes a second later. Until the second or the third rule has applied, three quarters
-//!    of them are enough to go on with; and where the round-trip time keeps still, within 3 % of
-//!    the lowest one ever or 1 ms, one loss event in 80 packets or more is, and the loss event rate
-//!    is what it is in the end.
+//!    span begins anew when data waits for the first time in it, and while connections are still
+//!    being opened, for 4 s at most: one whose Request is lost comes a second later. Until the
+//!    second or the third rule has applied, three quarters of them are enough to go on with; and
+//!    where the round-trip time keeps still, within 3 % of the lowest one ever or 1 ms, one loss
+//!    event in 80 packets or more is, and the loss event rate is what it is in the end.
 //! 2. Where the mean round-trip time of a span is a quarter above that of the best span, and 5 ms,
 //!    a quarter of the connections rest, one at least, and no more are tried for 8 s. Until this or
 //!    the third rule has applied, more connections have 2 s: those that are new have lost little,
@@ -152,7 +152,7 @@ impl Connections {
 pub struct Look {
     /// How many of them are connected.
     pub connections: usize,
-    /// Their smoothed round-trip time, once measured.
+    /// Their round-trip time, once measured: smoothed, or the shortest since the last look.
     pub rtt: Option<Duration>,
     /// The mean of their loss event rates, of those that lost something.
     pub loss_event_rate: f64,
@@ -276,6 +276,8 @@ impl Width {
         let rtt_s = rtt.as_secs_f64();
         let lowest = self.lowest_rtt.map_or(rtt_s, |lowest| lowest.min(rtt_s));
         self.lowest_rtt = Some(lowest);
+        // What is measured while little waits says nothing of what the connections carry.
+        self.span.take_if(|span| look.is_limited && span.was_never_limited());
         let span = self.span.get_or_insert_with(|| Span::new(now, rtt));
         span.note(now, look, rtt_s);
         let is_still = self.is_doubling && span.is_still(lowest);
@@ -428,6 +430,11 @@ impl Span {
         if let Some(rate) = look.allowed_rate {
             self.allowed = (self.allowed.0 + 1, self.allowed.1 + rate);
         }
+    }
+
+    /// Whether it was looked at, and nothing waited each time.
+    const fn was_never_limited(&self) -> bool {
+        self.looks > 0 && self.limited == 0
     }
 
     /// Whether the round-trip time was near the lowest one all the time.

@@ -69,6 +69,26 @@ fn nothing_that_waits_is_no_reason_for_more() {
 }
 
 #[test]
+fn data_that_waits_for_the_first_time_begins_a_new_span() {
+    let mut width = Width::new(Time::ZERO);
+    let more_at = (0_u64..).find(|step| {
+        let look = Look {
+            connections: width.target(),
+            rtt: Some(Duration::from_secs_f64(RTT + 0.003 * (step % 2) as f64)),
+            loss_event_rate: 0.01,
+            bytes: step * 10_000,
+            packets: step * 10,
+            // Three seconds into a span that takes four and a quarter, as the next one does.
+            is_limited: *step > 30,
+            allowed_rate: None,
+        };
+        width.look(Time::ZERO + LOOK_INTERVAL * *step as u32, &look);
+        width.target() > 1
+    });
+    assert!(more_at.is_some_and(|step| step < 80), "{more_at:?}");
+}
+
+#[test]
 fn where_nothing_is_lost_one_is_enough() {
     assert_eq!(run(&Link { loss: |_| 0.0, ..LOSSY }, true, 30), [1; 30]);
 }

@@ -21,7 +21,7 @@ impl Trunk {
         for id in self.paths.keys().copied().collect::<Vec<_>>() {
             let Some(look) = self.look(now, id) else { continue };
             if let Some(path) = self.paths.get_mut(&id) {
-                path.width.look(now, &look);
+                path.look(now, &look);
             }
             if self.is_caller {
                 self.open_missing(now, endpoint, id);
@@ -50,7 +50,7 @@ impl Trunk {
         let losses = || used.iter().map(|it| it.congestion.loss_event_rate).filter(|it| *it > 0.0);
         (path.width.look_at() <= now).then(|| Look {
             connections: used.len(),
-            rtt: path.srtt(),
+            rtt: path.shortest_rtt(),
             loss_event_rate: losses().sum::<f64>() / losses().count().max(1) as f64,
             bytes: path.counters.bytes_sent,
             packets: path.counters.packets_sent,
