@@ -38,10 +38,13 @@ readonly NAMESPACE_PROGRAMS=(
   ip:iproute2 nsenter:util-linux setpriv:util-linux unshare:util-linux
 )
 
-# The same for the step `kernel`: a second kernel, and what goes on in it.
+# The same for the step `kernel`: further kernels, and what goes on in them.
 readonly KERNEL_PROGRAMS=(
   linux.uml:user-mode-linux modprobe:kmod ip:iproute2 ethtool:ethtool /usr/bin/python3:python3
+  qemu-system-x86_64:qemu-system-x86
 )
+# A stock kernel goes here, unpacked. Installed, it would be what this machine boots next.
+readonly STOCK_KERNEL=target/stock-kernel
 
 install() {
   install_missing "${PROGRAMS[@]}"
@@ -162,7 +165,7 @@ namespaces_lack() {
   fi
 }
 
-# The Linux kernel's SCTP as our peer: a second kernel as a process (crates/interop).
+# The Linux kernel's SCTP and DCCP as our peers: kernels as processes (crates/interop).
 kernel() {
   local lacking
   lacking=$(kernel_lacks)
@@ -171,8 +174,26 @@ kernel() {
     return
   fi
   install
+  install_kernels
+  ANABRANCH_KERNEL_TESTS=1 ANABRANCH_STOCK_KERNEL=$PWD/$STOCK_KERNEL \
+    cargo test --locked --workspace --test kernel
+}
+
+install_kernels() {
   install_missing "${KERNEL_PROGRAMS[@]}"
-  ANABRANCH_KERNEL_TESTS=1 cargo test --locked --workspace --test kernel
+  [ ! -e "$STOCK_KERNEL" ] || return 0
+  command -v apt-get >/dev/null || die 'this script can bring a stock kernel on Debian only'
+  local package new=$STOCK_KERNEL.new
+  as_root apt-get -qq update
+  package=$(apt-cache depends linux-image-cloud-amd64 | sed -n '0,/Depends: linux-image/s/.*: //p')
+  [ -n "$package" ] || die 'Debian has no linux-image-cloud-amd64 here'
+  rm -rf "$new"
+  mkdir -p "$new"
+  # The user that apt-get would become may not write here.
+  (cd "$new" && apt-get -qq -o APT::Sandbox::User=root download "$package")
+  dpkg-deb -x "$new"/*.deb "$new"
+  rm "$new"/*.deb
+  mv "$new" "$STOCK_KERNEL"
 }
 
 # What keeps the step `kernel` from running here, if anything.
@@ -273,7 +294,7 @@ warn_of_full_disk() {
 web_beside_kernel() {
   # Before they run at once: apt-get runs once at a time.
   install
-  [ -n "$(kernel_lacks)" ] || install_missing "${KERNEL_PROGRAMS[@]}"
+  [ -n "$(kernel_lacks)" ] || install_kernels
   printf "\n== kernel, beside web: what it says is in %s meanwhile\n" "$KERNEL_LOG"
   # In a process group of its own, with which it is ended.
   set -m

@@ -41,7 +41,7 @@ pub struct CongestionStats {
     pub rtt: Option<Duration>,
     /// CCID 2: the congestion window in packets.
     pub window: u64,
-    /// CCID 2: how often it was halved.
+    /// CCID 2: how often it was halved; CCID 3: how many reports told of a new loss event.
     pub congestion_events: u64,
     /// CCID 2: how often nothing was heard; CCID 3: how often the nofeedback timer expired.
     pub timeouts: u64,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_dccp::tfrc::{PacketSize, allowed_rate};
+use anabranch_dccp::tfrc::{PacketSize, allowed_rate, packets_per_round_trip};
 use anabranch_dccp::{Ccid, Config};
 use anabranch_netsim::{CLIENT, Loss};
 
@@ -61,27 +61,45 @@ fn what_the_receiver_measures_is_what_the_link_does() {
     assert!((0.05..0.0515).contains(&rtt), "{rtt} s");
 }
 
-#[test]
-fn eight_loss_intervals_after_a_change_of_loss_the_rate_is_the_new_one() {
+/// The loss event rate where each packet is lost by this chance, at a round-trip time of `rtt`.
+///
+/// What is lost in the round-trip time after a loss is of the same event (RFC 5348 section 5.2), an
+/// eighth of one more where quarters are counted (RFC 4342 section 10.2): an interval has the
+/// packets of that time, and then as many as until a loss.
+fn loss_event_rate(loss: f64) -> f64 {
+    (0..50).fold(loss, |rate, _| 1.0 / (1.0 / loss + 1.125 * packets_per_round_trip(rate)))
+}
+
+/// The rate that a sender is allowed once so many loss events were reported since one packet in
+/// fifty is lost instead of one in a hundred, over what the equation says for one in fifty.
+fn share_after_a_change(seed: u64, events: u64) -> f64 {
     let config = tfrc();
     let at = |loss| one_way(link(1_000.0, 50, loss));
-    let mut duo = Duo::new(2, at(0.01), &config);
+    let mut duo = Duo::new(seed, at(0.01), &config);
     duo.connect(&config);
-    duo.saturate(LEN, Duration::from_secs(60));
+    duo.saturate(LEN, Duration::from_secs(30));
     duo.pair.reconfigure(0, at(0.02));
-    // RFC 5348 section 5.4: eight intervals of fifty packets each, at seven packets in a round-trip
-    // time of 50 ms, take 2.8 seconds.
-    duo.saturate(LEN, Duration::from_secs(6));
-    let (mut measured, mut expected, mut events) = (0.0, 0.0, 0.0);
-    for _ in 0..20 {
-        measured += duo.saturate(LEN, Duration::from_secs(2));
-        let stats = duo.stats(CLIENT).congestion;
-        let rate = allowed_rate(LEN as f64, stats.rtt.unwrap(), stats.loss_event_rate);
-        expected += rate * 0.98 * 8.0 / 1e6;
-        events += stats.loss_event_rate / 20.0;
+    let until = duo.stats(CLIENT).congestion.congestion_events + events;
+    while duo.stats(CLIENT).congestion.congestion_events < until {
+        duo.saturate(LEN, Duration::from_millis(5));
     }
-    assert!((0.015..0.025).contains(&events), "{events} loss events per packet");
-    assert!((0.9..1.1).contains(&(measured / expected)), "{measured} for {expected}");
+    let stats = duo.stats(CLIENT).congestion;
+    let rtt = stats.rtt.expect("feedback");
+    stats.rate / allowed_rate(LEN as f64, rtt, loss_event_rate(0.02))
+}
+
+/// RFC 5348 section 5.4: of eight intervals nothing older counts. A single run's eight are too few
+/// to know a loss event rate by: it is the mean of many runs that the equation has to give.
+#[test]
+fn eight_loss_intervals_after_a_change_of_loss_the_rate_is_the_new_one() {
+    const SEEDS: u64 = 100;
+    let mean = |events| {
+        (1..=SEEDS).map(|seed| share_after_a_change(seed, events)).sum::<f64>() / SEEDS as f64
+    };
+    // The first event ends an interval of before; the ninth ends the eighth interval of since.
+    let (at_first, in_the_end) = (mean(1), mean(9));
+    assert!(at_first > 1.2, "the old rate is {at_first} of the new one");
+    assert!((0.9..1.1).contains(&in_the_end), "{in_the_end} of the equation");
 }
 
 /// Goodput over the law's for a window that grows by one packet a round-trip time and halves:

@@ -1,4 +1,4 @@
-//! [`Capture`]: what both networks carried, judged by tshark.
+//! [`Capture`]: what the networks carried, judged by tshark.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -9,12 +9,12 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 /// The interfaces of ours that the tests' networks end in.
-const INTERFACES: [&str; 2] = ["tap1", "tap2"];
+const INTERFACES: [&str; 3] = ["tap1", "tap2", "tap3"];
 
 /// SCTP over UDP, and DCCP straight on IP.
 const FILTER: &str = "udp port 9899 or ip proto 33";
 
-/// A capture of both networks under way.
+/// A capture of them under way.
 #[derive(Debug)]
 pub(crate) struct Capture {
     dumpcap: Child,

@@ -1,18 +1,27 @@
 //! [`Control`]: tells the second kernel what to do, in the words of `guest/peer.py`.
 
+use std::net::Ipv4Addr;
+
 use bytes::Bytes;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufStream};
 use tokio::net::TcpStream;
 
-use crate::vm::CONTROL;
+use crate::{uml, vm};
 
-/// A connection to a process of the second kernel.
+/// A connection to a process of a second kernel.
 #[derive(Debug)]
 pub(crate) struct Control(BufStream<TcpStream>);
 
 impl Control {
+    /// To user-mode Linux.
     pub(crate) async fn open() -> Self {
-        let stream = TcpStream::connect(CONTROL).await.expect("the second kernel answers");
+        Self::open_at(uml::CONTROL_ADDRESS).await
+    }
+
+    /// To the kernel that listens at this address.
+    pub(crate) async fn open_at(address: Ipv4Addr) -> Self {
+        let stream = TcpStream::connect(vm::control_at(address)).await;
+        let stream = stream.expect("the second kernel answers");
         stream.set_nodelay(true).expect("an option of every TCP socket");
         Self(BufStream::new(stream))
     }

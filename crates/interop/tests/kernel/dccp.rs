@@ -1,6 +1,4 @@
-//! The kernel's DCCP, straight on IP: connections either way, under CCID 2.
-//!
-//! User-mode Linux has no CCID 3.
+//! The kernels' DCCP, straight on IP, and our endpoint on a raw socket: connections either way.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -14,14 +12,20 @@ use anabranch_dccp::{
 };
 use anabranch_sansio::{Datagram, FourTuple, Machine, Rng, Time};
 use bytes::Bytes;
-use libtest_mimic::Trial;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::control::Control;
-use crate::trial;
 
-const OURS: Ipv4Addr = Ipv4Addr::new(10, 77, 1, 1);
-const KERNELS: Ipv4Addr = Ipv4Addr::new(10, 77, 1, 2);
+/// A kernel, and how we reach it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kernel {
+    pub(crate) ours: Ipv4Addr,
+    pub(crate) address: Ipv4Addr,
+    pub(crate) control: Ipv4Addr,
+    /// What its sockets are to insist on, if anything.
+    pub(crate) ccid: Option<Ccid>,
+}
+
 const SERVICE: ServiceCode = ServiceCode(0x616e_6162);
 const OTHER_SERVICE: ServiceCode = ServiceCode(7);
 
@@ -35,155 +39,132 @@ const LOOK_EVERY: Duration = Duration::from_millis(1);
 const DATAGRAMS: usize = 2_000;
 const LEN: usize = 1_000;
 
-pub(crate) fn trials() -> Vec<Trial> {
-    vec![
-        trial(dccp_carries_2_mb_to_the_kernel),
-        trial(dccp_carries_2_mb_from_the_kernel),
-        trial(dccp_carries_on_where_1_percent_is_lost),
-        trial(dccp_carries_on_where_5_percent_is_lost),
-        trial(we_agree_with_the_kernel_on_the_dccp_congestion_control_that_it_has),
-        trial(the_kernels_server_has_our_dccp_client_wait),
-        trial(our_dccp_server_has_the_kernels_client_wait),
-        trial(the_kernel_refuses_another_dccp_service),
-        trial(we_refuse_another_dccp_service),
-        trial(a_dccp_port_where_the_kernel_does_not_listen_refuses_us),
-    ]
-}
+impl Kernel {
+    pub(crate) async fn carries_2_mb_to_us(self, config: &Config) {
+        let (mut host, mut kernel) = self.calls(0.0, config).await;
+        kernel.request(&format!("dccp_send {DATAGRAMS} {LEN}"), b"").await;
+        host.until(|host| host.received.len() == DATAGRAMS).await;
+        let numbers: Vec<usize> = host.received.iter().map(number_of).collect();
+        assert!(numbers.iter().copied().eq(0..DATAGRAMS), "each of them, in order");
+        kernel.answer().await;
+        kernel.request("close", b"").await;
+        assert_eq!(host.closed().await, CloseReason::Finished);
+    }
 
-async fn dccp_carries_2_mb_to_the_kernel() {
-    let (mut host, mut kernel) = we_called(0.0, &tcp_like()).await;
-    let found = host.send_all(&mut kernel).await;
-    assert_eq!(found, DATAGRAMS);
-    assert_eq!(host.closed().await, CloseReason::Finished);
-}
+    pub(crate) async fn takes_2_mb_of_ours(self, config: &Config) {
+        let (mut host, mut kernel) = self.is_called(0.0, config).await;
+        let found = host.send_all(&mut kernel).await;
+        assert_eq!(found, DATAGRAMS);
+        assert_eq!(host.closed().await, CloseReason::Finished);
+    }
 
-async fn dccp_carries_2_mb_from_the_kernel() {
-    let (mut host, mut kernel) = kernel_called(0.0, &Config::default()).await;
-    kernel.request(&format!("dccp_send {DATAGRAMS} {LEN}"), b"").await;
-    host.until(|host| host.received.len() == DATAGRAMS).await;
-    let numbers: Vec<usize> = host.received.iter().map(number_of).collect();
-    assert!(numbers.iter().copied().eq(0..DATAGRAMS), "each of them, in order");
-    kernel.answer().await;
-    kernel.request("close", b"").await;
-    assert_eq!(host.closed().await, CloseReason::Finished);
-}
+    /// What is lost is lost both ways, so that acknowledgements are, too.
+    pub(crate) async fn carries_on(self, loss: f64, config: &Config) {
+        let (mut host, mut kernel) = self.is_called(loss, config).await;
+        let found = host.send_all(&mut kernel).await;
+        let least = (DATAGRAMS as f64 * (1.0 - 2.0 * loss)) as usize;
+        assert!((least..DATAGRAMS).contains(&found), "{found} datagrams at the kernel");
+        let (mut host, mut kernel) = self.calls(loss, config).await;
+        kernel.request(&format!("dccp_send {DATAGRAMS} {LEN}"), b"").await;
+        host.while_waiting(kernel.answer()).await;
+        host.run_for(Duration::from_secs(1)).await;
+        let found = host.received.len();
+        assert!((least..DATAGRAMS).contains(&found), "{found} datagrams of the kernel");
+    }
 
-async fn dccp_carries_on_where_1_percent_is_lost() {
-    carries_on(0.01).await;
-}
-
-async fn dccp_carries_on_where_5_percent_is_lost() {
-    carries_on(0.05).await;
-}
-
-/// What is lost is lost both ways, so that acknowledgements are, too.
-async fn carries_on(loss: f64) {
-    let (mut host, mut kernel) = we_called(loss, &tcp_like()).await;
-    let found = host.send_all(&mut kernel).await;
-    let least = (DATAGRAMS as f64 * (1.0 - 2.0 * loss)) as usize;
-    assert!((least..DATAGRAMS).contains(&found), "{found} datagrams at the kernel");
-    let (mut host, mut kernel) = kernel_called(loss, &Config::default()).await;
-    kernel.request(&format!("dccp_send {DATAGRAMS} {LEN}"), b"").await;
-    let mut is_sent = false;
-    while !is_sent {
-        tokio::select! {
-            _ = kernel.answer() => is_sent = true,
-            () = host.turn() => {}
+    /// Whoever asks.
+    pub(crate) async fn agrees_on(self, ccid: Ccid, config: &Config) {
+        let called = [self.is_called(0.0, config).await, self.calls(0.0, config).await];
+        for (mut host, _kernel) in called {
+            let sent = host.with(|connection, _| connection.send(datagram(0)));
+            sent.expect("an open connection");
+            host.run_for(Duration::from_millis(500)).await;
+            let stats = host.with(|connection, _| connection.stats());
+            assert_eq!((host.closed, stats.congestion.ccid), (None, ccid as u8));
+            assert!(stats.congestion.rtt.is_some(), "it is acknowledged: {stats:?}");
         }
     }
-    host.run_for(Duration::from_secs(1)).await;
-    let found = host.received.len();
-    assert!((least..DATAGRAMS).contains(&found), "{found} datagrams of the kernel");
-}
 
-/// Whoever asks: we would rather have CCID 3, and the kernel confirms what it has, with the Ack
-/// Vectors that go with it.
-async fn we_agree_with_the_kernel_on_the_dccp_congestion_control_that_it_has() {
-    let ccids = vec![Ccid::Tfrc, Ccid::TcpLike];
-    let config = Config { send_ccids: ccids.clone(), receive_ccids: ccids, ..Config::default() };
-    for (mut host, _kernel) in [we_called(0.0, &config).await, kernel_called(0.0, &config).await] {
-        let sent = host.with(|connection, _| connection.send(datagram(0)));
-        sent.expect("an open connection");
-        host.run_for(Duration::from_millis(500)).await;
-        let stats = host.with(|connection, _| connection.stats());
-        assert_eq!((host.closed, stats.congestion.ccid), (None, Ccid::TcpLike as u8));
-        assert!(stats.congestion.rtt.is_some(), "it is acknowledged: {stats:?}");
+    pub(crate) async fn as_a_server_has_our_client_wait(self, config: &Config) {
+        let (mut host, mut kernel) = self.is_called(0.0, config).await;
+        kernel.request("close", b"").await;
+        assert_eq!(host.closed().await, CloseReason::Finished);
+        assert_eq!(host.endpoint.connections().count(), 1, "it waits in TIMEWAIT");
     }
-}
 
-async fn the_kernels_server_has_our_dccp_client_wait() {
-    let (mut host, mut kernel) = we_called(0.0, &tcp_like()).await;
-    kernel.request("close", b"").await;
-    assert_eq!(host.closed().await, CloseReason::Finished);
-    assert_eq!(host.endpoint.connections().count(), 1, "it waits in TIMEWAIT");
-}
+    pub(crate) async fn as_a_client_waits_for_our_server(self, config: &Config) {
+        let (mut host, mut kernel) = self.calls(0.0, config).await;
+        host.with(Connection::close);
+        // The kernel tells its application, and answers our CloseReq when that closes.
+        kernel.request("dccp_count", b"").await;
+        let (words, _) = host.while_waiting(kernel.answer()).await;
+        assert_eq!(words, ["count", "0", "0"], "it reads the end");
+        kernel.request("close", b"").await;
+        assert_eq!(host.closed().await, CloseReason::Finished);
+        assert_eq!(host.endpoint.connections().count(), 0, "the kernel waits in TIMEWAIT");
+    }
 
-async fn our_dccp_server_has_the_kernels_client_wait() {
-    let (mut host, mut kernel) = kernel_called(0.0, &Config::default()).await;
-    host.with(Connection::close);
-    // The kernel tells its application, and answers our CloseReq when that closes.
-    kernel.request("dccp_count", b"").await;
-    let (words, _) = host.while_waiting(kernel.answer()).await;
-    assert_eq!(words, ["count", "0", "0"], "it reads the end");
-    kernel.request("close", b"").await;
-    assert_eq!(host.closed().await, CloseReason::Finished);
-    assert_eq!(host.endpoint.connections().count(), 0, "the kernel waits in TIMEWAIT");
-}
+    pub(crate) async fn refuses_another_service(self, config: &Config) {
+        let mut kernel = Control::open_at(self.control).await;
+        let port = fresh_port();
+        kernel.call(&self.request(&format!("dccp_listen {port}"), OTHER_SERVICE), b"").await;
+        let mut host = Host::new(self, 0.0);
+        host.call(port, config).expect("a port of its own");
+        assert_eq!(host.closed().await, CloseReason::Reset(ResetCode::BAD_SERVICE_CODE));
+    }
 
-async fn the_kernel_refuses_another_dccp_service() {
-    let mut kernel = Control::open().await;
-    let port = fresh_port();
-    kernel.call(&format!("dccp_listen {port} {}", OTHER_SERVICE.0), b"").await;
-    let mut host = Host::new(0.0);
-    host.call(port, &tcp_like()).expect("a port of its own");
-    assert_eq!(host.closed().await, CloseReason::Reset(ResetCode::BAD_SERVICE_CODE));
-}
+    pub(crate) async fn is_refused_another_service(self, config: &Config) {
+        let port = fresh_port();
+        let mut host = Host::new(self, 0.0);
+        let mut kernel = Control::open_at(self.control).await;
+        host.endpoint.listen(port, vec![OTHER_SERVICE], config.clone());
+        kernel.request(&self.request(&self.connect_to(port), SERVICE), b"").await;
+        let words = host.while_waiting(kernel.answer()).await.0;
+        assert_eq!(words, ["error", "EBADRQC"]);
+    }
 
-async fn we_refuse_another_dccp_service() {
-    let port = fresh_port();
-    let (mut host, mut kernel) = (Host::new(0.0), Control::open().await);
-    host.endpoint.listen(port, vec![OTHER_SERVICE], Config::default());
-    kernel.request(&format!("dccp_connect {OURS} {port} {}", SERVICE.0), b"").await;
-    let words = host.while_waiting(kernel.answer()).await.0;
-    assert_eq!(words, ["error", "EBADRQC"]);
-}
+    pub(crate) async fn refuses_us_where_it_does_not_listen(self, config: &Config) {
+        let mut host = Host::new(self, 0.0);
+        host.call(fresh_port(), config).expect("a port of its own");
+        let reason = host.closed().await;
+        let refused = [ResetCode::CONNECTION_REFUSED, ResetCode::NO_CONNECTION];
+        assert!(refused.map(CloseReason::Reset).contains(&reason), "{reason:?}");
+    }
 
-async fn a_dccp_port_where_the_kernel_does_not_listen_refuses_us() {
-    let mut host = Host::new(0.0);
-    host.call(fresh_port(), &tcp_like()).expect("a port of its own");
-    let reason = host.closed().await;
-    let refused = [ResetCode::CONNECTION_REFUSED, ResetCode::NO_CONNECTION];
-    assert!(refused.map(CloseReason::Reset).contains(&reason), "{reason:?}");
-}
+    /// A connection that we asked for.
+    async fn is_called(self, loss: f64, config: &Config) -> (Host, Control) {
+        let mut kernel = Control::open_at(self.control).await;
+        let port = fresh_port();
+        kernel.call(&self.request(&format!("dccp_listen {port}"), SERVICE), b"").await;
+        let mut host = Host::new(self, loss);
+        host.call(port, config).expect("a port of its own");
+        host.until(|host| host.is_connected).await;
+        kernel.request("dccp_accept", b"").await;
+        let (words, _) = host.while_waiting(kernel.answer()).await;
+        assert_eq!(words, ["ok"]);
+        (host, kernel)
+    }
 
-fn tcp_like() -> Config {
-    Config::with_ccid(Ccid::TcpLike)
-}
+    /// A connection that the kernel asked for.
+    async fn calls(self, loss: f64, config: &Config) -> (Host, Control) {
+        let (mut host, mut kernel) = (Host::new(self, loss), Control::open_at(self.control).await);
+        let port = fresh_port();
+        host.endpoint.listen(port, vec![SERVICE], config.clone());
+        kernel.request(&self.request(&self.connect_to(port), SERVICE), b"").await;
+        let (words, _) = host.while_waiting(kernel.answer()).await;
+        assert_eq!(words, ["ok"]);
+        host.until(|host| host.is_connected).await;
+        (host, kernel)
+    }
 
-/// A connection that we asked for.
-async fn we_called(loss: f64, config: &Config) -> (Host, Control) {
-    let mut kernel = Control::open().await;
-    let port = fresh_port();
-    kernel.call(&format!("dccp_listen {port} {}", SERVICE.0), b"").await;
-    let mut host = Host::new(loss);
-    host.call(port, config).expect("a port of its own");
-    host.until(|host| host.is_connected).await;
-    kernel.request("dccp_accept", b"").await;
-    let (words, _) = host.while_waiting(kernel.answer()).await;
-    assert_eq!(words, ["ok"]);
-    (host, kernel)
-}
+    fn connect_to(self, port: u16) -> String {
+        format!("dccp_connect {} {port}", self.ours)
+    }
 
-/// A connection that the kernel asked for.
-async fn kernel_called(loss: f64, config: &Config) -> (Host, Control) {
-    let (mut host, mut kernel) = (Host::new(loss), Control::open().await);
-    let port = fresh_port();
-    host.endpoint.listen(port, vec![SERVICE], config.clone());
-    kernel.request(&format!("dccp_connect {OURS} {port} {}", SERVICE.0), b"").await;
-    let (words, _) = host.while_waiting(kernel.answer()).await;
-    assert_eq!(words, ["ok"]);
-    host.until(|host| host.is_connected).await;
-    (host, kernel)
+    fn request(self, words: &str, service: ServiceCode) -> String {
+        let ccid = self.ccid.map(|ccid| (ccid as u8).to_string()).unwrap_or_default();
+        format!("{words} {} {ccid}", service.0)
+    }
 }
 
 fn fresh_port() -> u16 {
@@ -193,6 +174,7 @@ fn fresh_port() -> u16 {
 
 /// Our endpoint on a raw socket.
 struct Host {
+    kernel: Kernel,
     endpoint: Endpoint,
     socket: Socket,
     start: Instant,
@@ -206,16 +188,17 @@ struct Host {
 }
 
 impl Host {
-    fn new(loss: f64) -> Self {
+    fn new(kernel: Kernel, loss: f64) -> Self {
         let socket = Socket::new(Domain::IPV4, Type::RAW, Some(Protocol::from(PROTOCOL)));
         let socket = socket.expect("a raw socket");
         socket.set_nonblocking(true).expect("an option of every socket");
         socket.set_recv_buffer_size(4 << 20).expect("an option of every socket");
-        socket.bind(&SocketAddr::from((OURS, 0)).into()).expect("our address");
+        socket.bind(&SocketAddr::from((kernel.ours, 0)).into()).expect("our address");
         let encapsulation = Encapsulation::Ip;
         let config = EndpointConfig { encapsulation, ..EndpointConfig::default() };
         let mut rng = Rng::from_u64(fresh_port().into());
         Self {
+            kernel,
             endpoint: Endpoint::new(config, rng.fork()),
             socket,
             start: Instant::now(),
@@ -234,7 +217,10 @@ impl Host {
 
     fn call(&mut self, port: u16, config: &Config) -> Result<(), ConnectError> {
         let ports = (fresh_port(), port);
-        let path = FourTuple::new((OURS, ports.0).into(), (KERNELS, ports.1).into());
+        let path = FourTuple::new(
+            (self.kernel.ours, ports.0).into(),
+            (self.kernel.address, ports.1).into(),
+        );
         let connected = self.endpoint.connect(self.now(), path, ports, SERVICE, config.clone());
         self.id = Some(connected?);
         Ok(())
@@ -301,7 +287,7 @@ impl Host {
     fn work(&mut self) {
         while let Ok((packet, source)) = self.read() {
             let now = self.now();
-            let path = FourTuple::new((OURS, 0).into(), (source, 0).into());
+            let path = FourTuple::new((self.kernel.ours, 0).into(), (source, 0).into());
             self.endpoint.handle_datagram(now, Datagram { path, ecn: None, bytes: &packet });
         }
         let now = self.now();
@@ -337,7 +323,7 @@ impl Host {
             let header_len = usize::from(buf[0] & 0xf) * 4;
             let source = Ipv4Addr::new(buf[12], buf[13], buf[14], buf[15]);
             let packet = buf.get(header_len..len).unwrap_or_default();
-            if source == KERNELS && !self.rng.chance(self.loss) {
+            if source == self.kernel.address && !self.rng.chance(self.loss) {
                 return Ok((packet.to_vec(), source.into()));
             }
         }

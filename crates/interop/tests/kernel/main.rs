@@ -1,15 +1,18 @@
 //! The Linux kernel's SCTP as our peer, over UDP encapsulation on real sockets, and its DCCP,
 //! straight on IP.
 //!
-//! A [second kernel](vm) runs beside this one; every test makes an association between one of its
-//! sockets and our endpoint, one test at a time. What they sent each other is captured, and in the
-//! end tshark has to find no fault with it.
+//! [Two more kernels](vm) run beside this one: [user-mode Linux](uml), and for CCID 3 a
+//! [stock one](stock). Every test makes an association between one of their sockets and our
+//! endpoint, one test at a time. What they sent each other is captured, and in the end tshark has
+//! to find no fault with it.
 //!
 //! `/dev/net/tun`, some Debian packages, and root or a user namespace are needed, so nothing
 //! runs unless asked for, as `./test.sh kernel` does, which brings the packages.
 
 mod authentication;
 mod capture;
+mod ccid_2;
+mod ccid_3;
 mod control;
 mod dccp;
 mod host;
@@ -20,7 +23,9 @@ mod multihoming;
 mod network;
 mod pair;
 mod partial;
+mod stock;
 mod transfer;
+mod uml;
 mod vm;
 
 use std::any::type_name;
@@ -33,7 +38,7 @@ use std::time::Duration;
 use libtest_mimic::{Arguments, Trial};
 
 use capture::Capture;
-use vm::{BootError, Vm};
+use vm::BootError;
 
 /// Far longer than any test takes: one that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -64,11 +69,11 @@ fn say(what: std::fmt::Arguments<'_>) {
 }
 
 fn run(arguments: &Arguments) -> Result<ExitCode, BootError> {
-    let vm = Vm::boot()?;
+    let vms = vm::boot()?;
     // Kept here, so that it goes on also where the test that judges it was not asked for.
     let capture = Arc::new(Mutex::new(Some(Capture::begin()?)));
     let conclusion = libtest_mimic::run(arguments, trials(&capture));
-    drop(vm);
+    drop(vms);
     Ok(conclusion.exit_code())
 }
 
@@ -79,7 +84,8 @@ fn trials(capture: &Arc<Mutex<Option<Capture>>>) -> Vec<Trial> {
     trials.extend(lifecycle::trials());
     trials.extend(authentication::trials());
     trials.extend(interleaving::trials());
-    trials.extend(dccp::trials());
+    trials.extend(ccid_2::trials());
+    trials.extend(ccid_3::trials());
     let capture = Arc::clone(capture);
     trials.push(Trial::test("tshark_finds_no_fault_with_what_was_sent", move || {
         let capture = capture.lock().ok().and_then(|mut capture| capture.take());

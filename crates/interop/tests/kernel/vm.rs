@@ -1,12 +1,11 @@
-//! [`Vm`]: a second Linux kernel on this machine, joined to it by three networks.
+//! [`Vm`]: a further Linux kernel on this machine, joined to it by networks of its own.
 //!
-//! User-mode Linux, a stock kernel of Debian's, runs as a process of ours and has this machine's
-//! files, read-only, as its root. Networks and kernel live in a network namespace of their own that
-//! ends with this process, so nothing is left behind.
+//! Networks and kernels live in a network namespace of their own that ends with this process, so
+//! nothing is left behind.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
-use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -14,11 +13,12 @@ use std::time::{Duration, Instant};
 use nix::sched::{CloneFlags, unshare};
 use nix::unistd::{Gid, Uid};
 
-/// The kernel as a program.
-const KERNEL: &str = "/usr/bin/linux.uml";
-/// Programs that run beside this kernel or in the second, and the device behind the networks.
-const NEEDED: [&str; 9] = [
-    KERNEL,
+use crate::{stock, uml};
+
+/// Programs that run beside this kernel or in the second one, and the device behind the networks.
+const NEEDED: [&str; 10] = [
+    uml::KERNEL,
+    stock::QEMU,
     "/dev/net/tun",
     "/usr/bin/cc",
     "/usr/bin/dumpcap",
@@ -28,68 +28,88 @@ const NEEDED: [&str; 9] = [
     "/usr/sbin/modprobe",
     "/usr/sbin/tc",
 ];
-/// How long it may take to boot: 3 s are usual, on a machine with other work much more.
+/// How long it may take to boot: 3 to 5 s are usual, on a machine with other work much more.
 const BOOT_TIME_MAX: Duration = Duration::from_secs(90);
 const CONTROL_PORT: u16 = 7_777;
+/// The file that a kernel's console goes to.
+pub(crate) const CONSOLE: &str = "console";
 
-/// The networks, each with our address and the kernel's. The first carries only what the tests tell
-/// the kernel to do; it is never disturbed.
-const NETWORKS: [&[[&str; 2]]; 3] = [
-    &[["10.77.0.1/24", "10.77.0.2/24"]],
-    &[["10.77.1.1/24", "10.77.1.2/24"], ["fd77:1::1/64", "fd77:1::2/64"]],
-    &[["10.77.2.1/24", "10.77.2.2/24"], ["fd77:2::1/64", "fd77:2::2/64"]],
-];
-
-/// Where the second kernel is told what to do.
-pub(crate) const CONTROL: SocketAddr =
-    SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::new(10, 77, 0, 2)), CONTROL_PORT);
+/// Where a kernel is told what to do.
+pub(crate) const fn control_at(address: Ipv4Addr) -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(address), CONTROL_PORT)
+}
 
 /// Why there is no second kernel.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BootError {
     #[error("{0} is missing: ./test.sh kernel installs it, from Debian")]
     Missing(&'static str),
+    #[error(
+        "{} is not in the environment: it is the folder of an unpacked linux-image, which \
+             ./test.sh kernel brings",
+        stock::FOLDER
+    )]
+    NoStockKernel,
+    #[error("cannot pack the files of the stock kernel: {0}")]
+    Unpacked(String),
     #[error("no network namespace of our own ({0}): run as root, or allow user namespaces")]
     Namespace(io::Error),
     #[error("cannot set up the networks: {0}")]
     Networks(String),
-    #[error("the second kernel did not come up (it has {BOOT_TIME_MAX:?}); its console said:\n{0}")]
-    Silent(String),
+    #[error("{0} did not come up (it has {BOOT_TIME_MAX:?}); its console said:\n{1}")]
+    Silent(&'static str, String),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// A running second kernel; ends when dropped.
+/// A running kernel; ends when dropped.
 #[derive(Debug)]
 pub(crate) struct Vm {
+    name: &'static str,
     process: Child,
     folder: PathBuf,
+    control: SocketAddr,
+}
+
+/// Moves this process into a network namespace of its own and boots both kernels there. No other
+/// thread may have been started before.
+pub(crate) fn boot() -> Result<[Vm; 2], BootError> {
+    for file in NEEDED {
+        if !Path::new(file).exists() {
+            return Err(BootError::Missing(file));
+        }
+    }
+    enter_namespace().map_err(BootError::Namespace)?;
+    make_networks()?;
+    let mut vms = [
+        Vm::launch("the stock kernel", stock::ADDRESS, stock::launch)?,
+        Vm::launch("user-mode Linux", uml::CONTROL_ADDRESS, uml::launch)?,
+    ];
+    for vm in &mut vms {
+        vm.wait()?;
+    }
+    segment_before_networks()?;
+    Ok(vms)
 }
 
 impl Vm {
-    /// Moves this process into a network namespace of its own and boots the kernel there. No other
-    /// thread may have been started before.
-    pub(crate) fn boot() -> Result<Self, BootError> {
-        for file in NEEDED {
-            if !Path::new(file).exists() {
-                return Err(BootError::Missing(file));
-            }
-        }
-        enter_namespace().map_err(BootError::Namespace)?;
-        make_networks()?;
-        let folder = std::env::temp_dir().join(format!("anabranch-kernel-{}", std::process::id()));
+    /// Begins to boot in a folder of its own.
+    fn launch(
+        name: &'static str,
+        address: Ipv4Addr,
+        launch: impl Fn(&Path) -> Result<Child, BootError>,
+    ) -> Result<Self, BootError> {
+        let folder = format!("anabranch-kernel-{}-{address}", std::process::id());
+        let folder = std::env::temp_dir().join(folder);
         fs::create_dir_all(&folder)?;
         let process = launch(&folder)?;
-        let mut vm = Self { process, folder };
-        vm.wait()?;
-        segment_before_networks()?;
-        Ok(vm)
+        Ok(Self { name, process, folder, control: control_at(address) })
     }
 
     fn wait(&mut self) -> Result<(), BootError> {
         let end = Instant::now() + BOOT_TIME_MAX;
         while Instant::now() < end && self.process.try_wait()?.is_none() {
-            if TcpStream::connect_timeout(&CONTROL, Duration::from_millis(200)).is_ok() {
+            if TcpStream::connect_timeout(&self.control, Duration::from_millis(200)).is_ok() {
                 return Ok(());
             }
             if self.console()?.contains("Kernel panic") {
@@ -97,11 +117,11 @@ impl Vm {
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        Err(BootError::Silent(self.console()?))
+        Err(BootError::Silent(self.name, self.console()?))
     }
 
     fn console(&self) -> io::Result<String> {
-        fs::read_to_string(self.folder.join("console"))
+        fs::read_to_string(self.folder.join(CONSOLE))
     }
 }
 
@@ -129,9 +149,10 @@ fn enter_namespace() -> io::Result<()> {
 
 fn make_networks() -> Result<(), BootError> {
     let mut batch = "link set lo up\n".to_owned();
-    for (number, network) in NETWORKS.iter().enumerate() {
+    let networks = uml::NETWORKS.iter().copied().chain([stock::NETWORK]);
+    for (number, network) in networks.enumerate() {
         batch += &format!("tuntap add dev tap{number} mode tap\n");
-        for [ours, _] in *network {
+        for [ours, _] in network {
             let nodad = if ours.contains(':') { "nodad" } else { "" };
             batch += &format!("address add {ours} dev tap{number} {nodad}\n");
         }
@@ -144,10 +165,10 @@ fn make_networks() -> Result<(), BootError> {
     Err(BootError::Networks(String::from_utf8_lossy(&output.stderr).into_owned()))
 }
 
-/// The second kernel asks for packets that are to be segmented, then drops those that are longer
+/// User-mode Linux asks for packets that are to be segmented, then drops those that are longer
 /// than its buffers.
 fn segment_before_networks() -> io::Result<()> {
-    for number in 0..NETWORKS.len() {
+    for number in 0..uml::NETWORKS.len() {
         let mut ethtool = Command::new("/usr/sbin/ethtool");
         let tap = format!("tap{number}");
         let output = ethtool.args(["-K", &tap, "tso", "off", "gso", "off"]).output()?;
@@ -162,40 +183,4 @@ fn feed(command: &mut Command, input: &str) -> io::Result<Output> {
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     child.stdin.take().ok_or(io::ErrorKind::BrokenPipe)?.write_all(input.as_bytes())?;
     child.wait_with_output()
-}
-
-/// Compiles what has the kernel run on processors with more state than it knows.
-fn compile_preload(folder: &Path) -> io::Result<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel/xstate.c");
-    let library = folder.join("xstate.so");
-    let mut compiler = Command::new("/usr/bin/cc");
-    compiler.args(["-O2", "-shared", "-fPIC", "-o"]).args([&library, &source]);
-    let output = compiler.output()?;
-    if output.status.success() {
-        return Ok(library);
-    }
-    Err(io::Error::other(String::from_utf8_lossy(&output.stderr)))
-}
-
-/// Starts the kernel such that it ends when this process does, however that may be.
-fn launch(folder: &Path) -> io::Result<Child> {
-    let guest = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kernel/guest/init.sh");
-    let mut command = Command::new("setpriv");
-    command.env("LD_PRELOAD", compile_preload(folder)?);
-    command
-        .args(["--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child", KERNEL])
-        .args(["mem=192M", "quiet", "panic=-1", "con=null", "con0=null,fd:1", "umid=kernel"])
-        .arg(format!("uml_dir={}/", folder.display()))
-        .args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"])
-        .arg(format!("init={}", guest.display()));
-    let mut addresses = Vec::new();
-    for (number, network) in NETWORKS.iter().enumerate() {
-        let kernels: Vec<&str> = network.iter().map(|[_, kernels]| *kernels).collect();
-        addresses.push(kernels.join(","));
-        command.arg(format!("vec{number}:transport=tap,ifname=tap{number},depth=128,gro=1"));
-    }
-    // What the kernel does not know it puts into the environment of its first process.
-    command.arg(format!("NETWORKS={}", addresses.join(";")));
-    let console = File::create(folder.join("console"))?;
-    command.stdin(Stdio::null()).stdout(console.try_clone()?).stderr(console).spawn()
 }

@@ -31,6 +31,7 @@ pub(crate) struct Ccid3Sender {
     last_interval: Option<Seq>,
     /// The newest packet that was reported as dropped.
     last_drop: Option<Seq>,
+    loss_events: u64,
     timeouts: u64,
 }
 
@@ -44,6 +45,7 @@ impl Ccid3Sender {
             base: None,
             last_interval: None,
             last_drop: None,
+            loss_events: 0,
             timeouts: 0,
         }
     }
@@ -156,6 +158,7 @@ impl HcSender for Ccid3Sender {
         // and Receive Rate options." Linux leaves the Elapsed Time out, because it answers at once.
         let Some(receive_rate) = report.receive_rate else { return };
         let Some((loss_event_rate, is_new_loss)) = self.loss_event_rate(report) else { return };
+        self.loss_events += u64::from(is_new_loss);
         let receive_rate = f64::from(receive_rate);
         let feedback = Feedback {
             rtt: round_trip(now - sent_at, report.elapsed.unwrap_or_default()),
@@ -211,6 +214,7 @@ impl HcSender for Ccid3Sender {
         CongestionStats {
             ccid: 3,
             rtt: self.control.rtt(),
+            congestion_events: self.loss_events,
             timeouts: self.timeouts,
             loss_event_rate: self.control.loss_event_rate(),
             rate: self.control.rate(),

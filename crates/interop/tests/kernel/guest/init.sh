@@ -1,5 +1,5 @@
 #!/bin/sh
-# The first process of the second kernel. Its root file system is this machine's own, read-only.
+# The first process of user-mode Linux. Its root file system is this machine's own, read-only.
 # NETWORKS holds the addresses of its interfaces, as `ADDRESS/PREFIX,ADDRESS/PREFIX;...`; the first
 # of all is where peer.py is to listen.
 set -eu

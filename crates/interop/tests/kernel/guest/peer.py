@@ -44,6 +44,7 @@ SOCK_DCCP = 6
 IPPROTO_DCCP = 33
 SOL_DCCP = 269
 DCCP_SOCKOPT_SERVICE = 2
+DCCP_SOCKOPT_CCID = 13
 SO_RCVBUFFORCE = 33
 POLICIES = {"reliable": 0, "lifetime": 0x10, "retransmissions": 0x20}
 NOTIFICATIONS = {
@@ -175,9 +176,10 @@ class Peer:
         self.socket.close()
         return ["ok"], b""
 
-    def dccp_listen(self, _: bytes, port: str, service: str) -> Answer:
-        """Makes a DCCP socket that is open for callers of a service. Answers `ok`."""
-        self.make_dccp(service)
+    def dccp_listen(self, _: bytes, port: str, service: str, *ccids: str) -> Answer:
+        """Makes a DCCP socket that is open for callers of a service, under these CCIDs, if any are
+        given. Answers `ok`."""
+        self.make_dccp(service, ccids)
         self.socket.bind(("0.0.0.0", int(port)))
         self.socket.listen()
         return ["ok"], b""
@@ -187,9 +189,11 @@ class Peer:
         self.socket, _ = self.socket.accept()
         return ["ok"], b""
 
-    def dccp_connect(self, _: bytes, address: str, port: str, service: str) -> Answer:
+    def dccp_connect(
+        self, _: bytes, address: str, port: str, service: str, *ccids: str
+    ) -> Answer:
         """Asks for a connection. Answers `ok` once it is there."""
-        self.make_dccp(service)
+        self.make_dccp(service, ccids)
         self.socket.connect((address, int(port)))
         return ["ok"], b""
 
@@ -213,9 +217,11 @@ class Peer:
             pass
         return ["count", str(datagrams), str(size)], b""
 
-    def make_dccp(self, service: str) -> None:
+    def make_dccp(self, service: str, ccids: tuple[str, ...]) -> None:
         self.socket = socket.socket(socket.AF_INET, SOCK_DCCP, IPPROTO_DCCP)
         self.socket.setsockopt(SOL_DCCP, DCCP_SOCKOPT_SERVICE, struct.pack("!I", int(service)))
+        if ccids:
+            self.socket.setsockopt(SOL_DCCP, DCCP_SOCKOPT_CCID, bytes(map(int, ccids)))
         self.socket.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 24)
 
     def try_send(self, data: bytes) -> bool:
