@@ -411,6 +411,7 @@ impl Bundle {
             connections: connected,
             rtt: (count > 0).then(|| sum / count),
             loss_event_rate: losses().sum::<f64>() / losses().count().max(1) as f64,
+            loss_events: self.members().map(|(_, it)| it.congestion.congestion_events).sum(),
             bytes: self.members().map(|(_, stats)| stats.bytes_sent).sum(),
             packets: self.members().map(|(_, stats)| stats.datagrams_sent).sum(),
             is_limited: self.waits(),

@@ -18,8 +18,8 @@
 //!    a quarter of the connections rest, one at least, and no more are tried for 8 s. Until this or
 //!    the third rule has applied, more connections have 2 s: those that are new have lost little,
 //!    and will send less.
-//! 3. For each number of connections, means of rate and loss event rate are kept, for a minute, or
-//!    for 5 s where fewer than four loss events were seen. The rate is what was sent; where the
+//! 3. For each number of connections, means of rate and loss are kept, for a minute, or for 5 s
+//!    where fewer than four loss events were seen. Loss is counted, in events per packet. The rate is what was sent; where the
 //!    application left something out for lack of room in most of a span, it is what the connections
 //!    were allowed to send. Where the present number brings less than half of what it should bring
 //!    beyond one that is two thirds of it at most, or loses twice as much, that one is gone back
@@ -156,6 +156,8 @@ pub struct Look {
     pub rtt: Option<Duration>,
     /// The mean of their loss event rates, of those that lost something.
     pub loss_event_rate: f64,
+    /// Loss events that all connections have seen. They never go down.
+    pub loss_events: u64,
     /// Bytes of data that were sent in all, and in how many packets. They never go down.
     pub bytes: u64,
     /// The packets.
@@ -198,8 +200,8 @@ struct Span {
     /// When it may end, and when it does.
     until: Time,
     until_max: Time,
-    /// When the measurement began, and the bytes and packets sent by then.
-    first: Option<(Time, u64, u64)>,
+    /// When the measurement began, and what was seen then.
+    first: Option<(Time, Look)>,
     looks: u32,
     limited: u32,
     rtt_sum: f64,
@@ -217,6 +219,8 @@ struct Mean {
     events: f64,
     rate: f64,
     loss: f64,
+    /// Loss events and packets that were counted.
+    counted: (f64, f64),
 }
 
 /// What a span showed.
@@ -225,6 +229,8 @@ struct Seen {
     rtt: f64,
     loss: f64,
     events: f64,
+    /// Loss events and packets that were counted.
+    counted: (f64, f64),
     rate: f64,
     is_limited: bool,
     /// Whether it is of the beginning, and the round-trip time kept still.
@@ -352,7 +358,8 @@ impl Width {
     /// Notes what the present number brings, and says how many would do as well.
     fn fewer_do(&mut self, now: Time, seen: &Seen) -> Option<usize> {
         self.means.retain(|_, mean| now - mean.at < mean.memory());
-        let new = Mean { at: now, spans: 0, events: 0.0, rate: seen.rate, loss: seen.loss };
+        let Seen { rate, loss, .. } = *seen;
+        let new = Mean { at: now, spans: 0, events: 0.0, rate, loss, counted: (0.0, 0.0) };
         let mean = self.means.entry(self.target).or_insert(new);
         mean.add(now, seen);
         let mean = *mean;
@@ -388,7 +395,16 @@ impl Mean {
         let gain = if events >= EVENTS_COMPARED { GAIN_MIN } else { GAIN_MIN_UNSURE };
         let is_known = self.events >= EVENTS_COMPARED;
         let is_vain = is_known && self.rate < before.rate * (1.0 + gain * share);
-        is_vain || self.loss > loss_factor(events) * before.loss
+        is_vain || self.loses_more_than(before)
+    }
+
+    /// Whether much more of what it sends meets losses. They are counted: the loss event rate of a
+    /// connection that has seen few is mostly what was reckoned from its rate (RFC 5348 section
+    /// 6.3.1), a half or a tenth of what the network loses.
+    fn loses_more_than(&self, before: &Self) -> bool {
+        let ((events, packets), (events_before, packets_before)) = (self.counted, before.counted);
+        let loss_before = events_before.max(1.0) / packets_before;
+        events / packets > loss_factor(events.min(events_before)) * loss_before
     }
 
     fn add(&mut self, now: Time, seen: &Seen) {
@@ -397,6 +413,9 @@ impl Mean {
         self.rate += weight * (seen.rate - self.rate);
         self.loss += weight * (seen.loss - self.loss);
         self.events += seen.events;
+        let past = 1.0 - weight;
+        let (events, packets) = seen.counted;
+        self.counted = (self.counted.0 * past + events, self.counted.1 * past + packets);
     }
 }
 
@@ -421,7 +440,7 @@ impl Span {
         if now < self.measured_from {
             return;
         }
-        self.first.get_or_insert((now, look.bytes, look.packets));
+        self.first.get_or_insert((now, *look));
         self.looks += 1;
         self.limited += u32::from(look.is_limited);
         self.rtt_sum += rtt_s;
@@ -444,10 +463,11 @@ impl Span {
 
     /// What it showed, if it is over.
     fn seen(&self, now: Time, look: &Look, is_still: bool) -> Option<Seen> {
-        let (from, bytes, packets) = self.first.filter(|_| self.until <= now)?;
+        let (from, first) = self.first.filter(|_| self.until <= now)?;
         let looks = f64::from(self.looks);
         let loss = self.loss_sum / looks;
-        let packets = look.packets.saturating_sub(packets);
+        let packets = look.packets.saturating_sub(first.packets);
+        let lost = look.loss_events.saturating_sub(first.loss_events);
         let events = packets as f64 * loss;
         let (allowed, sum) = self.allowed;
         let is_thinned = 2 * allowed > self.looks;
@@ -456,11 +476,12 @@ impl Span {
         if from == now || events < events_min && now < self.until_max {
             return None;
         }
-        let sent = look.bytes.saturating_sub(bytes) as f64 / (now - from).as_secs_f64();
+        let sent = look.bytes.saturating_sub(first.bytes) as f64 / (now - from).as_secs_f64();
         Some(Seen {
             rtt: self.rtt_sum / looks,
             loss: if is_still { look.loss_event_rate } else { loss },
             events,
+            counted: (lost as f64, packets as f64),
             rate: if is_thinned { sum / f64::from(allowed) } else { sent },
             is_limited: 2 * self.limited > self.looks,
             is_still,

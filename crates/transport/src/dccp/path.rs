@@ -69,6 +69,7 @@ pub(super) struct Counters {
     pub(super) chunks_again: u64,
     pub(super) chunks_copied: u64,
     pub(super) chunks_lost: u64,
+    pub(super) loss_events: u64,
     pub(super) timeouts: u64,
 }
 

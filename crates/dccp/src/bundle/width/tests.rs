@@ -22,17 +22,20 @@ fn run(link: &Link, is_limited: bool, seconds: usize) -> Vec<usize> {
 /// The same where others delay every other packet by so many seconds.
 fn run_beside(link: &Link, is_limited: bool, seconds: usize, others: f64) -> Vec<usize> {
     let mut width = Width::new(Time::ZERO);
-    let (mut now, mut bytes) = (Time::ZERO, 0.0);
+    let (mut now, mut bytes, mut lost) = (Time::ZERO, 0.0, 0.0);
     let mut widths = Vec::new();
     for step in 0..seconds * 10 {
         let wanted = link.each * width.target() as f64;
-        bytes += wanted.min(link.capacity) / 10.0;
+        let sent = wanted.min(link.capacity) / 10.0;
+        bytes += sent;
+        lost += sent / PACKET * (link.loss)(width.target());
         let surplus = (wanted / link.capacity - 1.0).clamp(0.0, 1.0);
         let delay = if link.has_queue { surplus * RTT } else { 0.0 };
         let look = Look {
             connections: width.target(),
             rtt: Some(Duration::from_secs_f64(RTT + delay + others * (step % 2) as f64)),
             loss_event_rate: (link.loss)(width.target()),
+            loss_events: lost as u64,
             bytes: bytes as u64,
             packets: (bytes / PACKET) as u64,
             is_limited,
@@ -76,6 +79,7 @@ fn data_that_waits_for_the_first_time_begins_a_new_span() {
             connections: width.target(),
             rtt: Some(Duration::from_secs_f64(RTT + 0.003 * (step % 2) as f64)),
             loss_event_rate: 0.01,
+            loss_events: step / 10,
             bytes: step * 10_000,
             packets: step * 10,
             // Three seconds into a span that takes four and a quarter, as the next one does.
@@ -113,6 +117,30 @@ fn losses_that_grow_with_connections_are_no_channels() {
     assert!(widths[10..].iter().all(|width| *width <= 2), "{widths:?}");
 }
 
+/// The first connection counts with an interval that was reckoned from its rate (RFC 5348 section
+/// 6.3.1), so that it takes one loss in twenty for one in a hundred.
+#[test]
+fn regression_a_first_connection_that_seemed_to_lose_little_was_gone_back_to() {
+    let mut width = Width::new(Time::ZERO);
+    let (mut now, mut bytes) = (Time::ZERO, 0);
+    for _ in 0..150 {
+        bytes += 10_000 * width.target() as u64;
+        let look = Look {
+            connections: width.target(),
+            rtt: Some(Duration::from_millis(50)),
+            loss_event_rate: if width.target() == 1 { 0.007 } else { 0.06 },
+            loss_events: bytes / 20_000,
+            bytes,
+            packets: bytes / 1_000,
+            is_limited: true,
+            allowed_rate: None,
+        };
+        width.look(now, &look);
+        now += LOOK_INTERVAL;
+    }
+    assert_eq!(width.target(), CONNECTIONS_MAX);
+}
+
 #[test]
 fn there_are_never_more_than_the_limit() {
     let wide = Link { capacity: 1e9, ..LOSSY };
@@ -136,6 +164,7 @@ fn those_that_come_late_count_once_they_are_there() {
             connections: there,
             rtt: Some(Duration::from_millis(50)),
             loss_event_rate: 0.02,
+            loss_events: bytes / 50_000,
             bytes,
             packets: bytes / 1_000,
             is_limited: true,
@@ -156,6 +185,7 @@ fn those_that_do_not_come_are_not_waited_for() {
             connections: 1,
             rtt: Some(Duration::from_millis(50)),
             loss_event_rate: 0.02,
+            loss_events: n * 2 / 5,
             bytes: n * 20_000,
             packets: n * 20,
             is_limited: true,

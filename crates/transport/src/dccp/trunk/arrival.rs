@@ -97,7 +97,12 @@ impl Trunk {
             if let Some(member) = self.members.get_mut(&block.member)
                 && let Some(connection) = endpoint.connection(member.id)
             {
+                let before = member.congestion.congestion_events;
                 member.congestion = connection.stats().congestion;
+                let events = member.congestion.congestion_events.saturating_sub(before);
+                if let Some(path) = self.paths.get_mut(&id) {
+                    path.counters.loss_events += events;
+                }
             }
             self.trace_acknowledged(now, block.member, bytes);
             let was_bye = |sent: &_| matches!(sent, super::super::flight::Sent::Bye);

@@ -52,6 +52,7 @@ impl Trunk {
             connections: used.len(),
             rtt: path.shortest_rtt(),
             loss_event_rate: losses().sum::<f64>() / losses().count().max(1) as f64,
+            loss_events: path.counters.loss_events,
             bytes: path.counters.bytes_sent,
             packets: path.counters.packets_sent,
             is_limited: waits || is_thinned,
