@@ -173,6 +173,65 @@ describe('anabranch meet', () => {
     LONG_MS,
   );
 
+  it(
+    'goes on with a file where it was when the page was reloaded',
+    async () => {
+      const alice = await visit('Alice');
+      const bob = await visit('Bob');
+      const buffer = randomBytes(40_000_000);
+      const file = { name: 'film.mp4', mimeType: 'video/mp4', buffer };
+      await alice.get('choose-files').setInputFiles(file);
+      await bob.get('file-1').getByTestId('get').click();
+      const share = async () => {
+        const progress = bob.get('file-1').getByRole('progressbar');
+        return Number(await progress.getAttribute('value'));
+      };
+      await bob.until(async () => (await share()) > 0.3);
+      const saved = bob.page.waitForEvent('download', { timeout: LONG_MS });
+      await bob.page.reload();
+      await bob.enter('Bob');
+      // What was here is read while nothing comes.
+      let isStalled = true;
+      const stalled = server.stall(8_000).then(() => {
+        isStalled = false;
+      });
+      await bob.until(async () => (await share()) > 0.25);
+      expect(isStalled).toBe(true);
+      await stalled;
+      expect(sha256(await readFile(await (await saved).path()))).toBe(sha256(buffer));
+    },
+    LONG_MS,
+  );
+
+  it('takes other devices while one is in a room', async () => {
+    const alice = await visit('Alice');
+    const bob = await visit('Bob');
+    await bob.get('devices').locator('summary').click();
+    for (const device of ['microphone', 'loudspeaker', 'camera']) {
+      const field = bob.get(`choose-${device}`);
+      const options = field.locator('option');
+      const last = (await options.last().getAttribute('value')) ?? '';
+      await field.selectOption(last);
+      await bob.until(async () => (await field.inputValue()) === last);
+    }
+    expect(await violations(bob.page)).toEqual([]);
+    await alice.sees(2);
+    await alice.hears();
+    expect([...alice.complaints, ...bob.complaints]).toEqual([]);
+  });
+
+  it('says that there is no network, and is in the room again when there is one', async () => {
+    const alice = await visit('Alice');
+    await browser.context.setOffline(true);
+    // The browser may be wrong: the room is heard.
+    await alice.untilText('status', 'In the room');
+    const stalled = server.stall(2_000);
+    await alice.untilText('banner', 'This machine has no network.');
+    await stalled;
+    await browser.context.setOffline(false);
+    await alice.untilText('status', 'In the room');
+  });
+
   it('makes one person large, and shows a screen', async () => {
     const alice = await visit('Alice');
     const bob = await visit('Bob');

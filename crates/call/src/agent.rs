@@ -2,6 +2,7 @@
 
 mod inputs;
 mod stats;
+mod watch;
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -16,13 +17,14 @@ use crate::link::Link;
 use crate::losses::Losses;
 use crate::message::{Message, Report};
 use crate::outgoing::Outgoing;
-use crate::paths::Paths;
+use crate::paths::{Paths, route_moved};
 use crate::playout::Playout;
 use crate::rate::EncoderRate;
 use crate::{
     CallConfig, CallError, Device, Event, LogKind, Media, PathError, PathUse, Picture, Playback,
 };
 pub use stats::{CallPath, CallStats};
+use watch::Watch;
 
 /// How often rate, paths and silence are looked at.
 const TICK: Duration = Duration::from_millis(100);
@@ -54,6 +56,10 @@ pub struct Agent {
     /// Whether the peer wants a key picture.
     key_wanted: bool,
     theirs: Option<Report>,
+    /// The silence for which a path is left, if the user chose one.
+    threshold: Option<Duration>,
+    /// What listens for it during a call.
+    watch: Option<Watch>,
 }
 
 impl Agent {
@@ -67,10 +73,13 @@ impl Agent {
     /// An end without a call, over any transport.
     #[must_use]
     pub fn over(transport: Box<dyn Transport>, config: CallConfig, mut rng: Rng) -> Self {
-        let CallConfig { listen, name, media, video_rate_max, .. } = config;
+        let CallConfig { listen, name, media, video_rate_max, threshold, .. } = config;
+        let mut outgoing = Outgoing::new(&mut rng);
+        // The paper's calls take one path at a time.
+        outgoing.voice_twice = threshold.is_none();
         Self {
             link: Link::new(listen, name, media, transport),
-            outgoing: Outgoing::new(&mut rng),
+            outgoing,
             rng,
             playout: Playout::new(),
             paths: Paths::default(),
@@ -82,6 +91,8 @@ impl Agent {
             key_asked: None,
             key_wanted: false,
             theirs: None,
+            threshold,
+            watch: None,
         }
     }
 
@@ -229,7 +240,26 @@ impl Agent {
             && let Some(connection) = self.link.connection_mut()
         {
             connection.set_primary(path);
+            if self.watch.is_some() {
+                connection.spare_path(path, false);
+            }
         }
+        if let (Some(path), Some(watch)) = (path, &mut self.watch) {
+            watch.set_primary(path);
+        }
+    }
+
+    /// The machine's routes to the peer, or its default route, moved to the interface with this
+    /// address, while the one that they led over before stays: pictures go over, as by
+    /// [`set_primary`](Self::set_primary), and the log says so. Nothing happens if no path leads
+    /// from there.
+    pub fn follow_route(&mut self, now: Time, local: SocketAddr) {
+        let paths = self.reports();
+        let from_there = paths.iter().filter(|path| path.tuple.local == local);
+        let Some(path) = from_there.min_by_key(|path| path.state) else { return };
+        self.set_primary(Some(path.id));
+        let text = route_moved(&self.paths.name(path.id, path.tuple));
+        self.log(now, LogKind::PathUse, Some(path.id), text);
     }
 
     /// Whether voice takes two paths while there are two.

@@ -7,7 +7,7 @@
 //!
 //! Voice goes before all else, over two paths while two stand, so that a path that dies costs no
 //! frame; pictures go by what they are worth. A path can be spared or left on purpose. Without any
-//! path a call waits for half a minute.
+//! path a call waits for half a minute, unless its user chose the rule of handoff of a [`Monitor`].
 
 mod agent;
 mod config;
@@ -17,6 +17,7 @@ mod link;
 mod losses;
 mod media;
 mod message;
+mod monitor;
 mod outgoing;
 mod paths;
 mod playout;
@@ -25,14 +26,17 @@ pub mod treatment;
 mod units;
 
 pub use agent::{Agent, CallPath, CallStats};
-pub use config::{CallConfig, FRAME, SILENCE_MAX, SILENCE_NOTICED, VIDEO_RATE_MAX};
+pub use config::{
+    CallConfig, FRAME, SILENCE_MAX, SILENCE_NOTICED, THRESHOLD_MAX, THRESHOLD_MIN, VIDEO_RATE_MAX,
+};
 pub use event::{
     CallError, End, EndReason, Event, LogKind, LogLine, PathError, Peer, Playback, Played,
 };
 pub use heard::{Heard, VoiceCounts, longest_gap};
 pub use media::{Device, Media, Picture, PictureFormat, PictureKind, VideoFormat, VoiceFormat};
 pub use message::{MessageError, PROTOCOL_VERSION, Report};
-pub use paths::{PathNote, PathUse, Paths};
+pub use monitor::{Monitor, Verdict};
+pub use paths::{PathNote, PathUse, Paths, route_moved};
 pub use playout::{PictureCounts, Playout};
 pub use rate::{EncoderRate, VIDEO_RATE_MIN};
 pub use units::{PICTURE_LEN_MAX, VOICE_LEN_MAX, picture_unit, voice_unit};

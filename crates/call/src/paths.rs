@@ -380,6 +380,12 @@ impl Paths {
     }
 }
 
+/// The default route moved to this interface, and pictures with it.
+#[must_use]
+pub fn route_moved(name: &str) -> String {
+    format!("The default route moved to {name}; went over to it.")
+}
+
 /// Whether another path stands.
 fn has_other(paths: &[PathReport], id: PathId) -> bool {
     paths.iter().any(|path| path.id != id && path.state == PathState::Active)
@@ -407,7 +413,7 @@ fn line(at: Time, kind: LogKind, path: PathId, text: String) -> LogLine {
     LogLine { at, kind, path: Some(path), text }
 }
 
-fn capital(name: &str) -> String {
+pub(crate) fn capital(name: &str) -> String {
     match name.strip_prefix("path ") {
         Some(number) => format!("Path {number}"),
         None => name.to_owned(),

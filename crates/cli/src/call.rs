@@ -1,13 +1,15 @@
 //! `anabranch call`: a call with another person.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anabranch_apps::call::{
-    CallOptions, CallPage, DeviceSource, ProgramOptions, RoomPage, VisitOptions, Visitor, call,
-    visit,
+    CallOptions, CallPage, DeviceSource, ProgramOptions, RoomPage, THRESHOLD_MAX, THRESHOLD_MIN,
+    VisitOptions, Visitor, call, visit,
 };
 use anabranch_apps::input::{InputOptions, Readers};
 use anabranch_apps::url::{CallUrl, RoomUrl, SessionUrl};
+use anabranch_netsim::settings;
 use clap::Args;
 
 use crate::failure::Failure;
@@ -28,6 +30,7 @@ const LISTEN: &str = "anabranch://:9000";
 ///   anabranch call
 ///   anabranch call 'anabranch://peer.example:9000?key=...'
 ///   anabranch call 'anabranch://meet.example:9000?key=...&room=staff&token=...'
+///   anabranch call --threshold 1.5s 'anabranch://peer.example:9000?key=...'
 ///   anabranch call --no-page --camera me.webm --microphone me.webm --record out
 ///   anabranch call --no-page --name Robot --record out 'anabranch://meet.example:9000?room=...'
 #[derive(Debug, Args)]
@@ -48,6 +51,11 @@ pub(crate) struct Call {
     /// The same in place of the page's microphone: Opus.
     #[arg(long, value_name = "FILE|command:...")]
     microphone: Option<DeviceSource>,
+    /// Leaves a network when nothing came over it for so long, 500ms to 30s, and ends the call when
+    /// there is no other one: the handoff of Chang 2010, over one network at a time. Without it a
+    /// network is left within a few round trips, and a call without any waits for 30 s.
+    #[arg(long, value_name = "TIME", value_parser = threshold)]
+    threshold: Option<Duration>,
     /// Writes what is heard and seen into this folder; in a room, into a folder for each of the
     /// others.
     #[arg(long, value_name = "FOLDER")]
@@ -88,6 +96,7 @@ impl Call {
             camera: self.camera,
             microphone: self.microphone,
             input_options: input_options(),
+            threshold: self.threshold,
             record: self.record,
             page,
             recording: log.recording(),
@@ -108,6 +117,12 @@ impl Call {
 
     /// Who is to be in a room.
     async fn visitor(self) -> Result<Visitor, Failure> {
+        if self.threshold.is_some() {
+            return Err(Failure::usage(
+                "--threshold is for a call between two: a room chooses its paths by itself; leave \
+                 it out",
+            ));
+        }
         if self.no_page {
             let Some(name) = self.name else {
                 return Err(Failure::usage("in a room --no-page needs --name, as others see it"));
@@ -135,6 +150,19 @@ impl Call {
         output::print(&format!("{}\n", page.url()))?;
         Ok(Visitor::Page { page, record: self.record })
     }
+}
+
+/// How long a path may be silent.
+fn threshold(text: &str) -> Result<Duration, String> {
+    let silence = settings::time(text).map_err(|error| error.to_string())?;
+    if (THRESHOLD_MIN..=THRESHOLD_MAX).contains(&silence) {
+        return Ok(silence);
+    }
+    let (least, most) = (THRESHOLD_MIN.as_millis(), THRESHOLD_MAX.as_secs());
+    Err(format!(
+        "a path that lives is silent for less than {least}ms, and a call waits for {most}s \
+                 at most: give a time between them, such as 1.5s"
+    ))
 }
 
 /// Films are read in processes of their own.

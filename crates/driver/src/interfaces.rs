@@ -225,7 +225,10 @@ fn choose_source(interface: &str, remote: SocketAddr) -> io::Result<SocketAddr> 
     Ok(canonical(local))
 }
 
-fn is_preferred(way: &Way) -> bool {
+/// Whether the routes choose this way of all that lead to its peer's address: of several default
+/// routes, it has the one that counts.
+#[must_use]
+pub fn is_preferred(way: &Way) -> bool {
     let mut any = wildcard_like(way.remote);
     any.set_port(0);
     local_towards(any, way.remote).is_ok_and(|local| local == way.local)

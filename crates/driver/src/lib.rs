@@ -93,7 +93,7 @@ pub use capture::{CAPTURE_QUEUE_BYTES_MAX, Capture, Captured};
 pub use clock::Clock;
 pub use driver::{Driver, SpawnError};
 pub use handle::{DriverError, Handle};
-pub use interfaces::{InterfaceWatch, Way, ways_to};
+pub use interfaces::{InterfaceWatch, Way, is_preferred, ways_to};
 pub use random::unpredictable_rng;
 pub use recording::Recording;
 pub use rest::{REST, rest_before_park, rest_thread};

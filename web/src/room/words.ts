@@ -12,10 +12,18 @@ export interface Status {
   readonly severity: Severity;
 }
 
+/** What there is of the network. */
+export interface Reach {
+  /** Whether anything comes from the room. */
+  readonly isHeard: boolean;
+  /** Whether this machine has a network, as the browser says. */
+  readonly isOnline: boolean;
+}
+
 export function roomStatus(
   stage: Stage,
   connection: ConnectionState,
-  isHeard: boolean,
+  reach: Reach,
   nowMs: number,
 ): Status {
   if (stage.is === 'lobby') {
@@ -33,6 +41,14 @@ export function roomStatus(
     const isBack = stage.is === 'in';
     const long = isBack ? 'Going over to another connection …' : 'Entering …';
     return { short: isBack ? 'Reconnecting' : 'Entering', long, severity: 'warning' };
+  }
+  return reachStatus(reach);
+}
+
+function reachStatus({ isHeard, isOnline }: Reach): Status {
+  if (!isHeard && !isOnline) {
+    const long = 'This machine has no network. You are back in the room as soon as it has one.';
+    return { short: 'No network', long, severity: 'bad' };
   }
   if (!isHeard) {
     return { short: 'Nothing heard', long: null, severity: 'warning' };

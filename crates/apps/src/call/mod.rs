@@ -9,6 +9,7 @@ mod record;
 mod room;
 mod run;
 
+pub use anabranch_call::{THRESHOLD_MAX, THRESHOLD_MIN};
 pub use media::{DeviceSource, NoDeviceSource};
 pub use page::CallPage;
 pub use room::{ProgramOptions, RoomPage, VisitOptions, Visitor, visit};

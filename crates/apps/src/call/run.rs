@@ -47,6 +47,10 @@ pub struct CallOptions {
     pub microphone: Option<DeviceSource>,
     /// How their files are read.
     pub input_options: InputOptions,
+    /// The silence for which a path is left, by the handoff of Chang 2010 in place of ours; from
+    /// [`THRESHOLD_MIN`](anabranch_call::THRESHOLD_MIN) to
+    /// [`THRESHOLD_MAX`](anabranch_call::THRESHOLD_MAX).
+    pub threshold: Option<Duration>,
     /// The folder that gets what is played out.
     pub record: Option<PathBuf>,
     /// The page, if there is one.
@@ -64,8 +68,8 @@ pub async fn call(
     mut stop: Stop,
     observer: &mut Observer<'_>,
 ) -> Result<(), ServiceError> {
-    let CallOptions { url, name, camera, microphone, input_options, record, page, recording } =
-        options;
+    let CallOptions { url, name, camera, microphone, input_options, record, page, .. } = options;
+    let (threshold, recording) = (options.threshold, options.recording);
     check(&url)?;
     let clock = Clock::start();
     for source in [&camera, &microphone].into_iter().flatten() {
@@ -75,11 +79,15 @@ pub async fn call(
     let recorder = recorder.map_err(|source| unwritable(record.as_ref(), source))?;
     let is_near = url.host.as_deref().is_some_and(is_loopback);
     let over_all = url.mode == Mode::Caller && url.paths.is_empty() && !is_near;
-    let (mut sockets, uplinks) = Uplinks::open(&url, over_all).await?;
+    let (mut sockets, mut uplinks) = Uplinks::open(&url, over_all).await?;
+    uplinks.offer_addresses();
     sockets.record(recording);
     let secured = Secured::of(&url)?;
     let mut config = CallConfig::new(url.mode == Mode::Listener);
     config.name.clone_from(&name);
+    if let Some(threshold) = threshold {
+        config = config.with_threshold(threshold);
+    }
     let config = config.with_encryption(secured.encryption());
     let mut agent = Agent::new(config, unpredictable_rng()?);
     agent.set_local_addresses(uplinks.plan().announced());
@@ -152,6 +160,14 @@ impl Multihomed for Agent {
 
     fn close_paths_from(&mut self, now: Time, local: SocketAddr) {
         Self::close_paths_from(self, now, local);
+    }
+
+    fn follow_route(&mut self, now: Time, local: SocketAddr) {
+        Self::follow_route(self, now, local);
+    }
+
+    fn remotes(&self) -> Vec<SocketAddr> {
+        self.stats().paths.iter().map(|path| path.report.tuple.remote).collect()
     }
 }
 
@@ -254,9 +270,8 @@ impl Run<'_, '_> {
 
     async fn follow_interfaces(&mut self) -> Result<(), NetError> {
         self.name_interfaces();
-        for (severity, text) in self.uplinks.follow(&self.handle).await? {
-            self.say(severity, &text);
-        }
+        let told = self.uplinks.follow(&self.handle).await?;
+        told.iter().for_each(|(severity, text)| self.say(*severity, text));
         Ok(())
     }
 
@@ -303,6 +318,8 @@ impl Run<'_, '_> {
         self.began = self.handle.clock().now();
         self.meter = stats::Meter::default();
         self.tell_peer();
+        let told = self.uplinks.begin(&self.handle);
+        told.iter().for_each(|(severity, text)| self.say(*severity, text));
         Ok(())
     }
 

@@ -4,7 +4,9 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 
-use anabranch_driver::{BindConfig, BindError, Handle, InterfaceWatch, SocketSet, Way, ways_to};
+use anabranch_driver::{
+    BindConfig, BindError, Handle, InterfaceWatch, SocketSet, Way, is_preferred, ways_to,
+};
 use anabranch_sansio::{FourTuple, Machine};
 
 use super::{NetError, bind_at_one_port};
@@ -18,6 +20,8 @@ pub struct Interfaces {
     port: u16,
     /// The ways there are, and where their sockets are bound.
     open: Vec<(Way, SocketAddr)>,
+    /// The one of them that the routes choose, as the default route says, if it is a single one.
+    routed: Option<Way>,
 }
 
 /// What became of an interface.
@@ -44,17 +48,28 @@ pub enum Turn {
         /// Where its socket was bound.
         bound: SocketAddr,
     },
+    /// The routes to the peer lead over it now; the one that they led over before is there, too.
+    Routed {
+        /// How it reaches the peer.
+        way: Way,
+        /// Where its socket is bound.
+        bound: SocketAddr,
+    },
 }
 
 impl fmt::Display for Turn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Opened { way, .. } | Self::Failed { way, .. } | Self::Closed { way, .. }) = self;
+        let (Self::Opened { way, .. }
+        | Self::Failed { way, .. }
+        | Self::Closed { way, .. }
+        | Self::Routed { way, .. }) = self;
         let Way { interface, local, remote } = way;
         write!(f, "{interface} ({}) ", local.ip())?;
         match self {
             Self::Opened { .. } => write!(f, "reaches {remote}: one more path"),
             Self::Failed { error, .. } => write!(f, "reaches {remote}, but {error}"),
             Self::Closed { .. } => write!(f, "reaches {remote} no more"),
+            Self::Routed { .. } => write!(f, "has the route to {remote} now"),
         }
     }
 }
@@ -71,8 +86,9 @@ impl Interfaces {
         let wanted: Vec<_> = ways.iter().map(|way| bind_config(way, 0)).collect();
         let (sockets, bound) = bind_at_one_port(&wanted)?;
         let port = bound.first().map_or(0, SocketAddr::port);
+        let routed = routed(&ways);
         let open = ways.into_iter().zip(bound).collect();
-        Ok((Self { watch, remotes, port, open }, sockets))
+        Ok((Self { watch, remotes, port, open, routed }, sockets))
     }
 
     /// The paths to call over, the one that the routes prefer first.
@@ -95,8 +111,9 @@ impl Interfaces {
         self.watch.changed().await
     }
 
-    /// Closes the sockets of interfaces that reach the peer no more, and opens one for each that
-    /// newly does. What fails is tried again with the next change.
+    /// Closes the sockets of interfaces that reach the peer no more, opens one for each that newly
+    /// does, and notices when the routes lead over another one. What fails is tried again with the
+    /// next change.
     ///
     /// # Errors
     /// The system does not tell which interfaces there are.
@@ -108,6 +125,7 @@ impl Interfaces {
             handle.remove(bound).await;
             turns.push(Turn::Closed { way, bound });
         }
+        let routed = routed(&ways);
         for way in ways {
             if self.open.iter().any(|(open, _)| *open == way) {
                 continue;
@@ -120,11 +138,28 @@ impl Interfaces {
                 Err(error) => Turn::Failed { way, error },
             });
         }
+        turns.extend(routed.and_then(|way| self.turn_to(way)));
         Ok(turns)
+    }
+
+    /// The routes lead over this one: a turn, if they led over another one that is still open.
+    fn turn_to(&mut self, way: Way) -> Option<Turn> {
+        let (_, bound) = self.open.iter().find(|(open, _)| *open == way)?;
+        let before = self.routed.replace(way.clone()).filter(|before| *before != way)?;
+        let is_open = self.open.iter().any(|(open, _)| *open == before);
+        is_open.then_some(Turn::Routed { way, bound: *bound })
     }
 }
 
-fn ways(remotes: &[SocketAddr], in_use: &[Way]) -> Result<Vec<Way>, NetError> {
+/// The way that the routes choose. Where each of a peer's addresses is on a network of its own
+/// there are several, and none of them is the one.
+fn routed(ways: &[Way]) -> Option<Way> {
+    let mut chosen = ways.iter().filter(|way| is_preferred(way));
+    let first = chosen.next()?;
+    chosen.next().is_none().then(|| first.clone())
+}
+
+pub(super) fn ways(remotes: &[SocketAddr], in_use: &[Way]) -> Result<Vec<Way>, NetError> {
     ways_to(remotes, in_use).map_err(|error| {
         let is_forbidden = error.kind() == io::ErrorKind::PermissionDenied;
         if is_forbidden { NetError::InterfacesNotPermitted } else { NetError::System(error) }

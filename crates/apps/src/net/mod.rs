@@ -4,6 +4,7 @@ mod elsewhere;
 mod error;
 mod files;
 mod interfaces;
+mod own_addresses;
 mod resolve;
 
 use std::io;
@@ -16,6 +17,7 @@ pub(crate) use elsewhere::{from_elsewhere, is_link_local, reachable};
 pub use error::NetError;
 pub(crate) use files::{pem, state_folder};
 pub use interfaces::{Interfaces, Turn};
+pub(crate) use own_addresses::OwnAddresses;
 
 use crate::url::{LocalPath, Mode, SessionUrl};
 use resolve::resolve;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use anabranch_sansio::{PathId, Rate, Time};
 use anabranch_transport::{Incoming, PathEvent, PathReport, PathState, RateSignal};
 
+use super::watch::Watch;
 use super::{Agent, KEY_EVERY, REPORT_EVERY, TICK};
 use crate::config::{SILENCE_MAX, SILENCE_NOTICED};
 use crate::link::Input;
@@ -41,6 +42,7 @@ impl Agent {
         (self.ticks, self.next_tick) = (0, Some(now + TICK));
         (self.silent_since, self.key_asked, self.theirs) = (None, None, None);
         self.key_wanted = false;
+        self.watch = self.threshold.map(|silence| Watch::new(silence, now, &self.reports()));
         self.mute_with(&peer.media.microphone, 0);
         self.link.tell(Event::Began(peer));
         // Devices may be known only after the greeting has left.
@@ -108,7 +110,9 @@ impl Agent {
             let report = self.report();
             self.link.send(now, &Message::Report(report));
         }
-        self.listen(now);
+        if !self.leave_silent_path(now) {
+            self.listen(now);
+        }
     }
 
     /// Notices when nothing is heard on any path, and ends the call when that lasts.

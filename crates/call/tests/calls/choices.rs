@@ -65,6 +65,38 @@ fn pictures_take_the_primary_alone() {
 }
 
 #[test]
+fn pictures_follow_the_default_route_without_a_gap_and_the_log_says_so() {
+    let mut talk = talk(5);
+    let local = talk.path(Side::Client, 1).report.tuple.local;
+    let at = talk.pair.now();
+    talk.act_client(|agent, now| {
+        agent.set_voice_twice(false);
+        agent.name_address(local.ip(), "wlan0".to_owned());
+        agent.follow_route(now, local);
+    });
+    talk.run_for(ms(500));
+    let before = [0, 1].map(|path| talk.path(Side::Client, path).report.bytes_sent);
+    talk.run_for(ms(2_000));
+    let after = [0, 1].map(|path| talk.path(Side::Client, path).report.bytes_sent);
+    assert!(after[1] - before[1] > 4 * (after[0] - before[0]), "{before:?} {after:?}");
+    assert_eq!((talk.server.concealed.len(), talk.server.unheard()), (0, 0));
+    let freeze = talk.server.longest_freeze(at, at + ms(2_000));
+    assert!(freeze <= ms(100), "pictures stood still for {freeze:?}");
+    let logged = talk.client.logged();
+    let moved = "The default route moved to wlan0; went over to it.";
+    assert_eq!(logged.iter().filter(|line| *line == moved).count(), 1, "{logged:#?}");
+}
+
+#[test]
+fn a_route_that_no_path_takes_changes_nothing() {
+    let mut talk = talk(6);
+    let logged = talk.client.logged().len();
+    talk.act_client(|agent, now| agent.follow_route(now, "192.0.2.77:9".parse().unwrap()));
+    talk.run_for(ms(100));
+    assert_eq!(talk.client.logged().len(), logged);
+}
+
+#[test]
 fn the_last_path_cannot_be_left_and_an_unknown_one_is_named() {
     let mut talk = Talk::begun(4, &[link(Rate::mbps(8), 10, 0.0)]);
     let left = talk.act_client(|agent, now| agent.leave_path(now, PathId(0)));

@@ -103,13 +103,22 @@ pub(crate) fn config(listen: bool, name: &str) -> CallConfig {
 impl Talk {
     /// Both ends, before the call.
     pub(crate) fn new(seed: u64, links: &[DuplexConfig]) -> Self {
+        Self::with(seed, links, |config| config)
+    }
+
+    /// Both ends with other settings, before the call.
+    pub(crate) fn with(
+        seed: u64,
+        links: &[DuplexConfig],
+        set: impl Fn(CallConfig) -> CallConfig,
+    ) -> Self {
         let mut paths = Vec::new();
         let pair = Pair::new(seed, links, |side, seen, rng| match side {
             Side::Client => {
                 paths = seen.to_vec();
-                Agent::new(config(false, "Alice"), rng)
+                Agent::new(set(config(false, "Alice")), rng)
             }
-            Side::Server => Agent::new(config(true, "Bob"), rng),
+            Side::Server => Agent::new(set(config(true, "Bob")), rng),
         });
         let (client, server) = (Person::default(), Person::default());
         Self { pair, paths, client, server, references: [0; 2] }
@@ -118,12 +127,17 @@ impl Talk {
     /// The call has begun and run for two seconds.
     pub(crate) fn begun(seed: u64, links: &[DuplexConfig]) -> Self {
         let mut talk = Self::new(seed, links);
-        talk.call();
-        talk.run_until(Duration::from_secs(5), |talk| {
+        talk.begin();
+        talk
+    }
+
+    /// Calls, and goes on for two seconds.
+    pub(crate) fn begin(&mut self) {
+        self.call();
+        self.run_until(Duration::from_secs(5), |talk| {
             talk.pair.client().is_in_call() && talk.pair.server().is_in_call()
         });
-        talk.run_for(Duration::from_secs(2));
-        talk
+        self.run_for(Duration::from_secs(2));
     }
 
     pub(crate) fn call(&mut self) {

@@ -4,6 +4,8 @@ mod choices;
 mod cuts;
 mod greeting;
 mod harness;
+mod lips;
 mod losses;
 mod rates;
 mod silence;
+mod thresholds;

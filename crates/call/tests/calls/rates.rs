@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use anabranch_netsim::{DuplexConfig, LinkConfig};
+use anabranch_call::{VIDEO_RATE_MAX, VIDEO_RATE_MIN};
+use anabranch_netsim::{DuplexConfig, LinkConfig, Side};
 use anabranch_sansio::{Machine as _, Rate, Time};
+use anabranch_transport::RateSignal;
 
 use crate::harness::{Person, Talk, link};
 
@@ -16,26 +18,65 @@ fn hurt_since(person: &Person, since: Time) -> usize {
     person.concealed.iter().filter(|at| **at >= since).count()
 }
 
-/// The goal is no frame of voice: what is in flight when the rate falls takes four times as long.
+/// The goal is no frame of voice, and half a second at each end: what is in flight when the rate
+/// falls takes four times as long.
 #[test]
-fn a_rate_that_falls_from_4_to_1_mbps_costs_little_voice_and_pictures_follow_in_a_second() {
+fn a_rate_that_falls_from_4_to_1_mbps_costs_little_voice_and_pictures_follow_in_half_a_second() {
+    let mut later = 0;
     for seed in 0..7 {
         let mut talk = Talk::begun(seed, &[link(Rate::mbps(4), 10, 0.0)]);
         talk.run_for(ms(15_000 + 17 * seed));
         let before = talk.client.rate;
         let at = talk.pair.now();
         talk.pair.reconfigure(0, link(Rate::mbps(1), 10, 0.0));
-        talk.run_for(ms(1_000));
-        let after = talk.client.rate;
-        talk.run_for(ms(5_000));
+        talk.run_for(ms(500));
+        let follows = |rate: &Rate| *rate < Rate::kbps(900);
+        later += [talk.client.rate, talk.server.rate].iter().filter(|rate| !follows(rate)).count();
+        talk.run_for(ms(100));
+        let after = [talk.client.rate, talk.server.rate];
+        talk.run_for(ms(5_400));
         assert!(before >= Rate::mbps(2), "{before}");
-        assert!(after < Rate::kbps(900), "{after}");
+        assert!(after.iter().all(follows), "seed {seed}: {after:?}");
         for person in [&talk.client, &talk.server] {
             let hurt = hurt_since(person, at);
             assert!(hurt <= 4, "seed {seed}: {hurt} frames of voice");
             let freeze = person.longest_freeze(at, at + ms(6_000));
             assert!(freeze <= ms(500), "seed {seed}: {freeze:?}");
         }
+    }
+    assert!(later <= 1, "{later} ends of 14");
+}
+
+/// What the signal leaves to pictures: all but voice. No limit, where it says that there may be
+/// more.
+fn room(signal: Option<RateSignal>) -> Rate {
+    let limit = signal.filter(|signal| !signal.is_at_least);
+    limit.map_or(VIDEO_RATE_MAX, |signal| {
+        Rate::bps(signal.carries.as_bps().saturating_sub(64_000))
+            .clamp(VIDEO_RATE_MIN, VIDEO_RATE_MAX)
+    })
+}
+
+#[test]
+fn an_encoder_is_asked_for_no_more_than_the_signal_said_in_the_last_half_second() {
+    for (seed, kbps) in [(0, 1_000), (1, 600), (2, 300)] {
+        let mut talk = Talk::begun(seed, &[link(Rate::mbps(4), 25, 0.0)]);
+        talk.run_for(ms(10_000 + 17 * seed));
+        talk.pair.reconfigure(0, link(Rate::kbps(kbps), 25, 0.0));
+        let mut said: Vec<(Time, Rate)> = Vec::new();
+        while said.len() < 300 {
+            talk.run_for(ms(10));
+            let now = talk.pair.now();
+            said.push((now, room(talk.stats(Side::Client).rate)));
+            let recent = said.iter().filter(|(at, _)| now - *at <= ms(500));
+            let most = recent.map(|(_, room)| *room).max().expect("that of now");
+            let asked = talk.client.rate;
+            let (asked, most) = (asked.as_mbps_f64(), most.as_mbps_f64());
+            // A twentieth more or less is not told.
+            assert!(asked <= most * 1.05, "{kbps} kbit/s: {asked} asked for, {most} said");
+        }
+        let least = said.iter().map(|(_, room)| *room).min().expect("many");
+        assert!(least <= Rate::kbps(kbps), "the signal fell: {least}");
     }
 }
 

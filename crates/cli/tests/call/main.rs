@@ -80,7 +80,7 @@ fn on_this_machine_a_call_may_be_in_the_open_where_both_ends_say_so() {
 fn the_help_says_what_a_call_takes() {
     let output = program(&["call", "--help"]).output().unwrap();
     let help = String::from_utf8(output.stdout).unwrap();
-    for words in ["[URL]", "--camera", "--microphone", "--record", "--no-page", "Examples:"] {
+    for words in ["[URL]", "--camera", "--threshold", "--record", "--no-page", "Examples:"] {
         assert!(help.contains(words), "{words}: {help}");
     }
 }

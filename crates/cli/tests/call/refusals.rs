@@ -72,6 +72,16 @@ fn what_makes_no_call_is_refused_before_anything_is_sent() {
 }
 
 #[test]
+fn a_threshold_that_no_call_has_is_refused_in_words() {
+    let between = "give a time between them, such as 1.5s";
+    for (threshold, words) in [("100ms", between), ("31s", between), ("soon", "is no time")] {
+        let (status, said) = run(&["call", "--no-page", "--threshold", threshold]);
+        assert_eq!(status, Some(2), "{threshold}: {said}");
+        assert!(said.contains(words), "{threshold}: {said}");
+    }
+}
+
+#[test]
 fn a_file_that_is_no_media_is_named_at_once() {
     let place = Place::new("call-no-media");
     let (text, absent) = (place.file("text.mkv"), place.file("absent.mkv"));
@@ -108,6 +118,7 @@ fn what_enters_no_room_is_refused_in_words() {
         (vec!["--no-page", room], "in a room --no-page needs --name"),
         (vec!["--camera", FILM, room], "leave --camera out, or give --no-page"),
         (vec!["--name", "Alice", room], "in a room the page asks for your name"),
+        (vec!["--threshold", "1s", room], "--threshold is for a call between two"),
         (vec!["anabranch://127.0.0.1:9000?room=lab"], "option token has no value"),
         (vec!["anabranch://:9000?room=lab&token=a"], "a room is one of a server"),
         (vec!["https://meet.example:8443/r/lab#0123"], "this link opens in a browser"),

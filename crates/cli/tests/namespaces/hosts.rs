@@ -81,9 +81,18 @@ impl Host {
         self.ip(&["link", "set", name, state]);
     }
 
-    fn ip(&self, arguments: &[&str]) {
+    pub(crate) fn ip(&self, arguments: &[&str]) {
         let status = self.inside("/usr/sbin/ip", arguments).status().unwrap();
         assert!(status.success(), "ip {arguments:?}: {status}");
+    }
+
+    /// Bytes that an interface has sent.
+    pub(crate) fn sent_over(&self, name: &str) -> u64 {
+        let file = format!("/sys/class/net/{name}/statistics/tx_bytes");
+        // The interfaces below /sys are those of the network in which it was mounted.
+        let read = format!("mount -t sysfs sysfs /sys && cat {file}");
+        let output = self.inside("unshare", &["--mount", "sh", "-c", &read]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
     }
 
     fn inside(&self, program: &str, arguments: &[&str]) -> Command {

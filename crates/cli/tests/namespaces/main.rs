@@ -13,6 +13,7 @@ mod harness;
 mod hosts;
 mod keys;
 mod links;
+mod routes;
 mod watching;
 
 use std::any::type_name;
@@ -33,7 +34,8 @@ fn main() -> ExitCode {
         let _unheard = io::stdout().write_all(left_out.as_bytes());
         return ExitCode::SUCCESS;
     }
-    let trials = [calls::trials(), links::trials(), watching::trials(), keys::trials()];
+    let trials =
+        [calls::trials(), links::trials(), routes::trials(), watching::trials(), keys::trials()];
     let trials = trials.into_iter().flatten().collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

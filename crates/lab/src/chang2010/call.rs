@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use anabranch_call::{Monitor, Verdict};
 use anabranch_sansio::{FourTuple, Machine as _, Rng, Time};
 use anabranch_sctp::{
     Association, AssociationConfig, AssociationId, Endpoint, EndpointConfig, Event,
@@ -11,7 +12,6 @@ use bytes::Bytes;
 
 use super::log::Log;
 use super::media::{Frame, Kind, Part, Source};
-use super::monitor::{Monitor, Verdict};
 use crate::host::{Host, Program};
 
 const PORTS: (u16, u16) = (5_000, 5_001);
@@ -47,9 +47,19 @@ pub(super) struct Call {
 #[derive(Debug, Clone)]
 pub(super) enum Treatment {
     /// The paper's; without a monitor only SCTP notices.
-    Papers { reliability: Reliability, monitor: Option<Monitor> },
+    Papers { reliability: Reliability, monitor: Option<Watch> },
     /// Ours: unordered, each as long as it can be of use, voice over two paths.
     Ours { voice: Duration, video: Duration },
+}
+
+/// Chang 2010, section 2: the monitor of a call, by the addresses' numbers.
+#[derive(Debug, Clone)]
+pub(super) struct Watch {
+    pub(super) rule: Monitor<usize>,
+    pub(super) threshold: Duration,
+    /// Whether another address is available by SCTP's word, heartbeats and all, and not by data
+    /// that came from it.
+    pub(super) believes_sctp: bool,
 }
 
 /// Both ends are made alike.
@@ -141,7 +151,7 @@ impl Call {
         while let Some(message) = association.receive() {
             let Some(path) = self.number_of(association, message.path) else { continue };
             if let Treatment::Papers { monitor: Some(monitor), .. } = &mut self.treatment {
-                monitor.heard(now, path);
+                monitor.rule.heard(now, path);
             }
             if message.stream == HANDOFF_STREAM {
                 self.log.handoff_packets += 1;
@@ -167,7 +177,7 @@ impl Call {
     fn check(&mut self, now: Time, association: &mut Association) {
         let Treatment::Papers { monitor: Some(monitor), .. } = &mut self.treatment else { return };
         // Nobody is silent once the call is over.
-        if now < monitor.next_at() || now >= self.sources[0].end {
+        if now < monitor.rule.next_at() || now >= self.sources[0].end {
             return;
         }
         let paths = association.stats().paths;
@@ -175,7 +185,12 @@ impl Call {
             let is_it = |path: &&anabranch_sctp::PathReport| path.tuple == self.paths[number];
             paths.iter().find(is_it).map_or(PathState::Inactive, |path| path.state)
         };
-        match monitor.check(now, state) {
+        let (believes_sctp, threshold) = (monitor.believes_sctp, monitor.threshold);
+        let is_available = |number: usize, silence| match believes_sctp {
+            true => state(number) == PathState::Active,
+            false => silence < threshold,
+        };
+        match monitor.rule.check(now, is_available) {
             Verdict::Stay => {}
             Verdict::Switch(number) => {
                 let path = paths.iter().find(|path| path.tuple == self.paths[number]);
@@ -272,7 +287,7 @@ impl Program for Call {
         }
         let association = self.association.and_then(|id| endpoint.association(id));
         let check = match &self.treatment {
-            Treatment::Papers { monitor: Some(monitor), .. } => Some(monitor.next_at()),
+            Treatment::Papers { monitor: Some(monitor), .. } => Some(monitor.rule.next_at()),
             Treatment::Papers { .. } | Treatment::Ours { .. } => None,
         };
         let check = check.filter(|at| {

@@ -10,7 +10,6 @@ mod live;
 mod log;
 mod measure;
 mod media;
-mod monitor;
 mod network;
 mod paper;
 mod reconnect;

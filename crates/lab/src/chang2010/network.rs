@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use anabranch_call::Monitor;
 use anabranch_netsim::{
     CLIENT, Carrier, DuplexConfig, HostId, Pair, PathConfig, SERVER, Side, SimulationError,
 };
 use anabranch_sansio::{FourTuple, Machine, Rng, Time};
 use anabranch_tcp::Config as TcpConfig;
 
-use super::call::{Call, End, Treatment};
+use super::call::{Call, End, Treatment, Watch};
 use super::cell::{Cell, Handoff, Method, Place};
 use super::log::Log;
 use super::measure::{Cut, Ended, Outcome};
-use super::monitor::Monitor;
 use super::reconnect::{Patience, Reconnecting};
 use super::values::{START, Values};
 use crate::host::Host;
@@ -117,7 +117,9 @@ fn end(
                 Method::Sctp | Method::Usha | Method::Unplanned | Method::Planned => None,
             };
             let monitor = threshold.map(|threshold| {
-                Monitor::new(threshold, values.check, first, values.believes_sctp)
+                let mut rule = Monitor::new(threshold, values.check, first, 0);
+                rule.heard(first, 1);
+                Watch { rule, threshold, believes_sctp: values.believes_sctp }
             });
             Treatment::Papers { reliability: values.reliability(), monitor }
         }

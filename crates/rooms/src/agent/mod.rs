@@ -17,7 +17,9 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use anabranch_call::{Heard as _, LogKind, LogLine, PathError, PathNote, PathUse, Paths};
+use anabranch_call::{
+    Heard as _, LogKind, LogLine, PathError, PathNote, PathUse, Paths, route_moved,
+};
 use anabranch_sansio::{
     Datagram, FourTuple, Machine, PathId, Rng, Time, TraceLog, TraceRecord, Transmit, Wakeup,
 };
@@ -260,6 +262,19 @@ impl Agent {
         {
             connection.set_primary(path);
         }
+    }
+
+    /// The machine's routes to the room moved to the interface with this address: see
+    /// [`anabranch_call::Agent::follow_route`].
+    pub fn follow_route(&mut self, now: Time, local: SocketAddr) {
+        let Some((connection, paths)) = self.media_paths() else { return };
+        let reports = connection.stats().paths;
+        let from_there = reports.iter().filter(|path| path.tuple.local == local);
+        let Some(path) = from_there.min_by_key(|path| path.state) else { return };
+        let text = route_moved(&paths.name(path.id, path.tuple));
+        self.set_primary(Some(path.id));
+        let (kind, path) = (LogKind::PathUse, Some(path.id));
+        self.tell(AgentEvent::Log(LogLine { at: now, kind, path, text }));
     }
 
     /// Whether our voice takes two paths while there are two.

@@ -9,6 +9,7 @@ mod forwarding;
 mod harness;
 mod hostile;
 mod hosts;
+mod lips;
 mod members;
 #[path = "../../../rtc/tests/browser/page.rs"]
 mod page;

@@ -1,11 +1,35 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { FileEntry, MemberMessage } from '../protocol/control';
 import { decodeFileMessage, encodeBlock, FILES_STREAM } from './blocks';
-import { FileDesk } from './desk';
+import { type DeskUser, FileDesk } from './desk';
+import type { PartStore } from './kept-parts';
 
 const BYTES = Uint8Array.from({ length: 50_000 }, (_, at) => (at * 31) % 251);
 /** As a file is: not all versions of Node have those. */
 const FILE = Object.assign(new Blob([BYTES]), { name: 'film.mp4' }) as File;
+
+/** What the browser keeps of a tab. */
+class Kept implements PartStore {
+  readonly files = new Map<string, Blob[]>();
+
+  begun(): Promise<ReadonlyMap<string, readonly Blob[]>> {
+    return Promise.resolve(new Map(this.files));
+  }
+
+  begin(sha256: string): void {
+    this.files.set(sha256, []);
+  }
+
+  keep(sha256: string, part: number, blob: Blob): void {
+    const parts = this.files.get(sha256) ?? [];
+    expect(parts.length).toBe(part);
+    parts.push(blob);
+  }
+
+  forget(sha256: string): void {
+    this.files.delete(sha256);
+  }
+}
 
 /** A member of a room that is nothing but a list of files. */
 class Member {
@@ -14,18 +38,20 @@ class Member {
   readonly problems: string[] = [];
   readonly number: number;
   readonly desk: FileDesk;
+  readonly kept: Kept;
   sent: Uint8Array<ArrayBuffer>[] = [];
   queued = 0;
 
-  constructor(number: number) {
-    this.number = number;
-    this.desk = new FileDesk({
+  constructor(number: number, kept: Kept) {
+    [this.number, this.kept] = [number, kept];
+    const user: DeskUser = {
       say: (message) => this.said.push(message),
       send: (message) => this.sent.push(message),
       queuedBytes: () => this.queued,
       onWhole: (name, blob) => this.saved.push({ name, blob }),
       onProblem: (text) => this.problems.push(text),
-    });
+    };
+    this.desk = new FileDesk(user, kept);
   }
 }
 
@@ -36,12 +62,20 @@ class Room {
   /** Whether owners are heard. */
   carries = true;
   #last = 0;
+  #people = 0;
 
-  enter(): Member {
-    const member = new Member(this.members.length + 1);
+  enter(kept = new Kept()): Member {
+    this.#people += 1;
+    const member = new Member(this.#people, kept);
     this.members.push(member);
     member.desk.onWelcome(member.number, this.files, this.nowMs);
     return member;
+  }
+
+  /** Opens the page of a member anew. */
+  reopen(member: Member): Member {
+    this.members.splice(this.members.indexOf(member), 1);
+    return this.enter(member.kept);
   }
 
   /** Hands on what is said, until nothing is. */
@@ -66,7 +100,7 @@ class Room {
         const { name, size, sha256 } = message;
         const entry = { file: this.#last, member: member.number, name, size, sha256 };
         this.files.push(entry);
-        this.#all((desk) => desk.onFile(entry));
+        this.#all((desk) => desk.onFile(entry, this.nowMs));
       } else if (message.type === 'withdraw_file') {
         this.files = this.files.filter(({ file }) => file !== message.file);
         this.#all((desk) => desk.onGone(message.file));
@@ -147,6 +181,50 @@ describe('the files of a room', () => {
     await room.run();
     expect(room.files.map(({ file }) => file)).toEqual([2]);
     expect(await saved()).toBe(true);
+  });
+
+  describe('on a page that is opened anew', () => {
+    const MANY = Uint8Array.from({ length: 5_000_000 }, (_, at) => (at * 31) % 253);
+
+    beforeEach(async () => {
+      const file = Object.assign(new Blob([MANY]), { name: 'long.mp4' }) as File;
+      alice.desk.add([file]);
+      await room.run(20);
+      bob.desk.get(2, room.nowMs);
+      while ((bob.desk.report.progress[0]?.bytes ?? 0) < 3_000_000) {
+        await room.run(1);
+      }
+    });
+
+    it('go on where they were', async () => {
+      const anew = room.reopen(bob);
+      await room.run(1);
+      expect(anew.desk.report.progress[0]?.bytes).toBeGreaterThanOrEqual(2_000_000);
+      await room.run(400);
+      const bytes = new Uint8Array((await anew.saved[0]?.blob.arrayBuffer()) ?? []);
+      expect(Buffer.compare(bytes, MANY)).toBe(0);
+      expect(anew.kept.files.size).toBe(0);
+    });
+
+    it('go on when they are offered once more', async () => {
+      alice.desk.withdraw(2);
+      await room.run(2);
+      const anew = room.reopen(bob);
+      await room.run(5);
+      expect(anew.desk.report.progress).toEqual([]);
+      alice.desk.add([Object.assign(new Blob([MANY]), { name: 'long.mp4' }) as File]);
+      await room.run(400);
+      expect(anew.saved.length).toBe(1);
+    });
+
+    it('are not kept for who left', async () => {
+      bob.desk.leave();
+      await room.run(1);
+      expect(bob.kept.files.size).toBe(0);
+      const anew = room.reopen(bob);
+      await room.run(5);
+      expect(anew.desk.report.progress).toEqual([]);
+    });
   });
 
   it('wait for what was sent before to leave', async () => {

@@ -3,6 +3,7 @@
 import type { FileEntry, MemberMessage } from '../protocol/control';
 import { decodeFileMessage, encodeWant, type FileMessage } from './blocks';
 import { Download } from './download';
+import type { PartStore } from './kept-parts';
 import { OwnFiles } from './own-files';
 
 /** Bytes that wait in the channel of files, from which on nobody is answered. */
@@ -44,12 +45,17 @@ export class FileDesk {
   readonly #entries = new Map<number, FileEntry>();
   /** By what they are of: who has it may be somebody else by now. */
   readonly #downloads = new Map<string, Getting>();
+  readonly #parts: PartStore;
+  /** What the page was getting before it was opened anew, and nobody has offered since. */
+  readonly #begun: Promise<Map<string, readonly Blob[]>>;
   #wishes: FileMessage[] = [];
   #you = 0;
   #isIn = false;
 
-  constructor(user: DeskUser) {
+  constructor(user: DeskUser, parts: PartStore) {
     this.#user = user;
+    this.#parts = parts;
+    this.#begun = parts.begun().then((begun) => new Map(begun));
     this.#own = new OwnFiles({
       onOffer: (own) => {
         if (this.#isIn) {
@@ -76,14 +82,18 @@ export class FileDesk {
     for (const { download } of this.#downloads.values()) {
       download.restart(nowMs);
     }
+    for (const entry of files) {
+      void this.#goOn(entry, nowMs);
+    }
   }
 
   onLost(): void {
     [this.#isIn, this.#wishes] = [false, []];
   }
 
-  onFile(entry: FileEntry): void {
+  onFile(entry: FileEntry, nowMs: number): void {
     this.#entries.set(entry.file, entry);
+    void this.#goOn(entry, nowMs);
   }
 
   onGone(file: number): void {
@@ -116,21 +126,31 @@ export class FileDesk {
     if (entry === undefined) {
       return;
     }
-    const { name, size, sha256 } = entry;
-    const state = this.#downloads.get(sha256)?.download.state;
+    const state = this.#downloads.get(entry.sha256)?.download.state;
     if (state?.is === 'done') {
-      this.#user.onWhole(name, state.blob);
+      this.#user.onWhole(entry.name, state.blob);
       return;
     }
-    const ask = (index: number) => this.#ask(sha256, index);
-    const download = new Download({ size, sha256 }, nowMs, ask);
-    this.#downloads.set(sha256, { download, chosen: file });
+    this.#parts.forget(entry.sha256);
+    this.#parts.begin(entry.sha256);
+    this.#download(entry, nowMs);
     this.poll(nowMs);
   }
 
   /** Gets it no longer. */
   stop(sha256: string): void {
     this.#downloads.delete(sha256);
+    this.#parts.forget(sha256);
+  }
+
+  /** Gets nothing any more. */
+  leave(): void {
+    void this.#begun.then((begun) => {
+      for (const sha256 of [...begun.keys(), ...this.#downloads.keys()]) {
+        this.#parts.forget(sha256);
+      }
+      begun.clear();
+    });
   }
 
   receive(bytes: ArrayBuffer, nowMs: number): void {
@@ -164,6 +184,28 @@ export class FileDesk {
     return { reading: this.#own.reading, progress };
   }
 
+  /** Goes on with what the page was getting before it was opened anew. */
+  async #goOn(entry: FileEntry, nowMs: number): Promise<void> {
+    const begun = await this.#begun;
+    const parts = begun.get(entry.sha256);
+    if (parts === undefined || entry.member === this.#you) {
+      return;
+    }
+    begun.delete(entry.sha256);
+    if (!this.#downloads.has(entry.sha256)) {
+      await this.#download(entry, nowMs).restore(parts);
+    }
+  }
+
+  #download({ file, size, sha256 }: FileEntry, nowMs: number): Download {
+    const download = new Download({ size, sha256 }, nowMs, {
+      ask: (index) => this.#ask(sha256, index),
+      keep: (part, blob) => this.#parts.keep(sha256, part, blob),
+    });
+    this.#downloads.set(sha256, { download, chosen: file });
+    return download;
+  }
+
   #offer(file: File, sha256: string): void {
     this.#user.say({ type: 'offer_file', name: file.name, size: file.size, sha256 });
   }
@@ -191,6 +233,9 @@ export class FileDesk {
     }
     download.came(nowMs, index, payload);
     const state = download.state as Download['state'];
+    if (state.is !== 'running') {
+      this.#parts.forget(entry.sha256);
+    }
     if (state.is === 'done') {
       this.#user.onWhole(entry.name, state.blob);
     } else if (state.is === 'wrong') {

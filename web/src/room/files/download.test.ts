@@ -9,7 +9,10 @@ const FILE = new Blob([BYTES]);
 async function download(): Promise<{ wanted: Download; asked: number[] }> {
   const asked: number[] = [];
   const sha256 = await hashOf(FILE, () => undefined);
-  return { wanted: new Download({ size: SIZE, sha256 }, 0, (index) => asked.push(index)), asked };
+  return {
+    wanted: new Download({ size: SIZE, sha256 }, 0, { ask: (index) => asked.push(index) }),
+    asked,
+  };
 }
 
 function block(index: number): Uint8Array<ArrayBuffer> {
@@ -85,6 +88,24 @@ describe('a download', () => {
     wanted.came(1, 0, block(0));
     wanted.came(1, 0, block(0));
     expect(wanted.bytes).toBe(BLOCK_BYTES);
+  });
+
+  it('goes on behind the parts that are here, and not with one of another length', async () => {
+    const { wanted, asked } = await download();
+    const part = (from: number, to: number) =>
+      new Blob([BYTES.slice(from * BLOCK_BYTES, to * BLOCK_BYTES)]);
+    const odd = new Blob([BYTES.slice(60 * BLOCK_BYTES, 61 * BLOCK_BYTES + 1)]);
+    const restored = wanted.restore([part(0, 40), part(40, 60), odd, part(61, 70)]);
+    wanted.poll(0);
+    expect(asked).toEqual([]);
+    await restored;
+    expect(wanted.bytes).toBe(60 * BLOCK_BYTES);
+    wanted.poll(1);
+    expect(asked[0]).toBe(60);
+    for (let nowMs = 10; wanted.state.is === 'running' && nowMs < 10_000; nowMs += 10) {
+      answer(wanted, asked, nowMs);
+    }
+    expect(wanted.state.is).toBe('done');
   });
 
   it('is told how much of a file is read', async () => {

@@ -2,18 +2,26 @@
 
 import { sha256 } from '@noble/hashes/sha2';
 import { bytesToHex } from '@noble/hashes/utils';
-import { BLOCKS_WANTED_MAX, blocksOf, rangeOf } from './blocks';
+import { BLOCK_BYTES, BLOCKS_WANTED_MAX, blocksOf, rangeOf } from './blocks';
 import { DelayWindow } from './window';
 
 /** Blocks that were asked for and are not here after so long are asked for again. */
 const STALLED_MS = 3_000;
 /** What is here becomes a blob, which browsers keep on disk, whenever it is so much. */
-const PART_BYTES = 4 << 20;
+const PART_BYTES = 1 << 20;
 
 /** What a download is of: whoever has these bytes has the file. */
 export interface Wanted {
   readonly size: number;
   readonly sha256: string;
+}
+
+/** What a download needs. */
+export interface DownloadUser {
+  /** Asks who has the file for a block. */
+  ask(index: number): void;
+  /** So much more is here, behind what was before; not told of the last part. */
+  keep?(part: number, blob: Blob): void;
 }
 
 export type DownloadState =
@@ -25,7 +33,7 @@ export type DownloadState =
 export class Download {
   readonly #wanted: Wanted;
   readonly #blocks: number;
-  readonly #ask: (index: number) => void;
+  readonly #user: DownloadUser;
   readonly #window = new DelayWindow(BLOCKS_WANTED_MAX);
   readonly #hash = sha256.create();
   /** When each block was asked for that is not here. */
@@ -39,12 +47,13 @@ export class Download {
   #next = 0;
   #whole = 0;
   #cameMs: number;
+  #isRestoring = false;
   state: DownloadState = { is: 'running' };
 
-  constructor(wanted: Wanted, nowMs: number, ask: (index: number) => void) {
+  constructor(wanted: Wanted, nowMs: number, user: DownloadUser) {
     this.#wanted = wanted;
     this.#blocks = blocksOf(wanted.size);
-    this.#ask = ask;
+    this.#user = user;
     this.#cameMs = nowMs;
   }
 
@@ -53,9 +62,26 @@ export class Download {
     return Math.min(this.#wanted.size, rangeOf(this.#wanted.size, this.#whole)[0]);
   }
 
+  /** Goes on behind what was here before; until that is read nothing is asked for. */
+  async restore(parts: readonly Blob[]): Promise<void> {
+    this.#isRestoring = true;
+    for (const part of parts) {
+      const blocks = part.size / BLOCK_BYTES;
+      // The last one of a file is never kept.
+      if (!Number.isInteger(blocks) || this.#whole + blocks >= this.#blocks) {
+        break;
+      }
+      this.#hash.update(new Uint8Array(await part.arrayBuffer()));
+      this.#parts.push(part);
+      this.#whole += blocks;
+    }
+    this.#next = this.#whole;
+    this.#isRestoring = false;
+  }
+
   /** Asks for as many blocks as there may be under way. */
   poll(nowMs: number): void {
-    if (this.state.is !== 'running') {
+    if (this.state.is !== 'running' || this.#isRestoring) {
       return;
     }
     if (this.#asked.size > 0 && nowMs - this.#cameMs > STALLED_MS) {
@@ -64,7 +90,7 @@ export class Download {
     while (this.#asked.size < this.#window.blocks && this.#next < this.#blocks) {
       if (this.#next >= this.#whole && !this.#early.has(this.#next)) {
         this.#asked.set(this.#next, nowMs);
-        this.#ask(this.#next);
+        this.#user.ask(this.#next);
       }
       this.#next += 1;
     }
@@ -105,13 +131,15 @@ export class Download {
     this.#recent.push(block);
     this.#recentBytes += block.length;
     if (this.#recentBytes >= PART_BYTES) {
-      this.#cut();
+      this.#user.keep?.(this.#parts.length, this.#cut());
     }
   }
 
-  #cut(): void {
-    this.#parts.push(new Blob(this.#recent));
+  #cut(): Blob {
+    const part = new Blob(this.#recent);
+    this.#parts.push(part);
     [this.#recent, this.#recentBytes] = [[], 0];
+    return part;
   }
 
   #finish(): void {

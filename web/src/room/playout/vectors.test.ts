@@ -7,6 +7,8 @@ import { MemberPlayout, type Played } from './playout';
 
 const FOLDER = new URL('../../../../crates/call/tests/playout-vectors/', import.meta.url);
 
+const FRAME_US = 20_000;
+
 type Class = 'voice' | 'key' | 'reference' | 'disposable';
 type Arrival = [
   nowUs: number,
@@ -29,16 +31,57 @@ interface Vector {
   readonly out: readonly (readonly unknown[])[];
 }
 
-it.each(readdirSync(FOLDER))('plays what %s says, when it says so', (name) => {
-  const vector: Vector = JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8'));
-  const out: unknown[] = [];
+/** Sound and picture of one moment are no farther apart. */
+const LIPS_US = 40_000;
+
+/** Pictures of which a part comes later than that: they are seen when it is there. */
+const LATE = new Map([['part-late.json', 2]]);
+
+const NAMES = readdirSync(FOLDER);
+
+function read(name: string): Vector {
+  return JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8'));
+}
+
+it.each(NAMES)('plays what %s says, when it says so', (name) => {
+  const vector = read(name);
+  const { out, playout } = play(vector);
+  expect(out.map(([nowUs, played]) => row(nowUs, played))).toEqual(vector.out);
+  const { heard, concealed, late } = playout.voice;
+  const { shown, lost } = playout.pictures;
+  expect({ heard, concealed, late, shown, lost }).toEqual(vector.counts);
+});
+
+it.each(NAMES)('has lips move with the voice in %s', (name) => {
+  const skews = lips(play(read(name)).out.map(([, played]) => played));
+  expect(skews.length).toBeGreaterThan(40);
+  const apart = skews.filter((skewUs) => Math.abs(skewUs) > LIPS_US);
+  expect(apart.length).toBe(LATE.get(name) ?? 0);
+});
+
+/** By how many microseconds each picture is behind the voice of the same moment. */
+function lips(all: readonly Played[]): number[] {
+  const voice = all.filter(({ track, payload }) => track === 'audio' && payload !== null);
+  const pictures = all.filter(({ track }) => track === 'video');
+  return pictures.flatMap(({ capturedUs, playAtUs }) => {
+    const skews = voice
+      .filter((it) => Math.abs(it.capturedUs - capturedUs) < FRAME_US)
+      .map((it) => playAtUs - capturedUs - (it.playAtUs - it.capturedUs));
+    // A sender that began anew says the same times again.
+    const [least] = skews.sort((a, b) => Math.abs(a) - Math.abs(b));
+    return least === undefined ? [] : [least];
+  });
+}
+
+function play(vector: Vector): { out: [nowUs: number, Played][]; playout: MemberPlayout } {
+  const out: [number, Played][] = [];
   const playout = new MemberPlayout();
   let polledUs = 0;
   const pollUntil = (untilUs: number) => {
     for (;;) {
       const nowUs = Math.min(polledUs, untilUs);
       for (let played = playout.poll(nowUs); played !== null; played = playout.poll(nowUs)) {
-        out.push(row(nowUs, played));
+        out.push([nowUs, played]);
       }
       if (nowUs === untilUs) {
         return;
@@ -58,11 +101,8 @@ it.each(readdirSync(FOLDER))('plays what %s says, when it says so', (name) => {
     pollUntil(arrival[0]);
   }
   pollUntil(vector.until_us);
-  expect(out).toEqual(vector.out);
-  const { heard, concealed, late } = playout.voice;
-  const { shown, lost } = playout.pictures;
-  expect({ heard, concealed, late, shown, lost }).toEqual(vector.counts);
-});
+  return { out, playout };
+}
 
 function headerOf(arrival: Arrival): MediaHeader {
   const [, session, unitClass, frame, index, last, references, atUs] = arrival;

@@ -38,9 +38,24 @@ describe('going over to another network', () => {
   });
 
   it('is tried once when the networks changed, and never twice at a time', async () => {
-    handover.networkChanged();
-    handover.networkChanged();
+    handover.networkChanged(true);
+    handover.networkChanged(true);
     await vi.advanceTimersByTimeAsync(5_000);
     expect(tries).toBe(1);
+  });
+
+  it('is seldom tried while there is no network, and at once when there is one', async () => {
+    isTold = false;
+    handover.networkChanged(false);
+    expect(tries).toBe(0);
+    handover.isHeard = false;
+    await vi.advanceTimersByTimeAsync(5_900);
+    expect(tries).toBe(3);
+    handover.networkChanged(true);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(tries).toBe(4);
+    isTold = true;
+    await vi.advanceTimersByTimeAsync(250);
+    expect(tries).toBe(5);
   });
 });

@@ -13,9 +13,10 @@ import { Connection } from '../../rtc/connection';
 import { CHANNELS } from '../protocol/streams';
 import type { FromRoomWorker, ToRoomWorker } from '../worker/messages';
 import { AgentConnection, socketUrl } from './agent-connection';
+import { networkInformation, watchNetworks } from './browser-networks';
 import { Handover } from './handover';
 import { save } from './save';
-import { rememberName } from './settings';
+import { rememberName, tabName } from './settings';
 import { RoomStore } from './store';
 
 /** A network that changed is gone over at once; one that is not there is tried each second. */
@@ -59,7 +60,10 @@ export class RoomSession {
       this.store.notify('bad', 'A part of this page failed. Reload the page to start it again.');
     this.#connection = way === 'server' ? this.#toServer() : this.#toAgent();
     effect(() => this.#sayDevices());
-    window.addEventListener('online', () => this.#handover.networkChanged());
+    watchNetworks(window, networkInformation(), (isOnline) => {
+      this.store.isOnline.value = isOnline;
+      this.#handover.networkChanged(isOnline);
+    });
     for (const type of ['pointerdown', 'keydown']) {
       document.addEventListener(type, () => this.#sound.peek()?.resume());
     }
@@ -82,7 +86,7 @@ export class RoomSession {
   async enter(name: string): Promise<void> {
     rememberName(name);
     this.store.stage.value = { is: 'entering' };
-    this.#tell({ kind: 'start', name });
+    this.#tell({ kind: 'start', name, tab: tabName() });
     await this.#openSound();
     this.#sayDevices();
     this.#camera.use(this.devices.camera.track.peek());

@@ -33,6 +33,8 @@ export class RoomStore extends Notices {
   readonly connection: Signal<ConnectionState> = signal({ state: 'connecting' });
   /** Whether anything comes from the room. */
   readonly isHeard = signal(true);
+  /** Whether this machine has a network, as the browser says. */
+  readonly isOnline = signal(true);
   readonly title = signal<string | null>(null);
   readonly listeners = signal<string | null>(null);
   readonly you = signal<number | null>(null);

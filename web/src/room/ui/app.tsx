@@ -10,6 +10,7 @@ import { Banner } from './banner';
 import { RoomContext } from './context';
 import { Controls } from './controls';
 import { DeviceTrouble } from './device-trouble';
+import { Devices } from './devices';
 import { Grid } from './grid';
 import { Header } from './header';
 import { Lobby } from './lobby';
@@ -55,6 +56,7 @@ export function App({ session }: { readonly session: RoomSession }) {
           <div class="side">
             <Networks />
             <Texts />
+            {store.stage.value.is !== 'out' && <Devices />}
           </div>
         </main>
       )}

@@ -10,7 +10,7 @@ export function Banner() {
   const { long, severity } = roomStatus(
     store.stage.value,
     store.connection.value,
-    store.isHeard.value,
+    { isHeard: store.isHeard.value, isOnline: store.isOnline.value },
     now,
   );
   if (long === null) {

@@ -8,7 +8,8 @@ import { useRoom } from './context';
 export function Header() {
   const { store } = useRoom();
   const now = useClock(store.connection.value.state === 'waiting', 250);
-  const status = roomStatus(store.stage.value, store.connection.value, store.isHeard.value, now);
+  const reach = { isHeard: store.isHeard.value, isOnline: store.isOnline.value };
+  const status = roomStatus(store.stage.value, store.connection.value, reach, now);
   return (
     <header>
       <h1>

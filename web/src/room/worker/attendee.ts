@@ -18,7 +18,8 @@ import {
   OwnLink,
 } from '../../rtc/link';
 import { FILES_STREAM } from '../files/blocks';
-import { FileDesk } from '../files/desk';
+import { type DeskUser, FileDesk } from '../files/desk';
+import { KeptParts } from '../files/kept-parts';
 import {
   decodeRoomMessage,
   type MemberEntry,
@@ -54,13 +55,7 @@ class Attendee {
     Math.floor(performance.timeOrigin * 1_000),
   );
   readonly #rate = new UplinkRate();
-  readonly #files = new FileDesk({
-    say: (message) => this.#say(message),
-    send: (message) => this.#link?.send(FILES_STREAM, message),
-    queuedBytes: () => this.#link?.queuedBytes(FILES_STREAM) ?? 0,
-    onWhole: (name, blob) => tell({ kind: 'file', name, blob }),
-    onProblem: problem,
-  });
+  readonly #files: FileDesk;
   readonly #voiceSender: VoiceSender;
   readonly #pictureSender: PictureSender;
   readonly #linkUser: LinkUser = {
@@ -79,8 +74,16 @@ class Attendee {
   #video: CallVideo | null = null;
   #said: string | null = null;
 
-  constructor(name: string) {
+  constructor(name: string, tab: string) {
     this.#name = name;
+    const user: DeskUser = {
+      say: (message) => this.#say(message),
+      send: (message) => this.#link?.send(FILES_STREAM, message),
+      queuedBytes: () => this.#link?.queuedBytes(FILES_STREAM) ?? 0,
+      onWhole: (name, blob) => tell({ kind: 'file', name, blob }),
+      onProblem: problem,
+    };
+    this.#files = new FileDesk(user, new KeptParts(tab));
     this.#voiceSender = new VoiceSender(
       (unit) => this.#send(unit),
       () => problem('The encoder for voice failed. Reload the page to be heard again.'),
@@ -166,6 +169,7 @@ class Attendee {
         this.#say({ type: 'remove', member: message.member });
         return;
       case 'leave':
+        this.#files.leave();
         this.#say({ type: 'bye' });
     }
   }
@@ -252,7 +256,7 @@ class Attendee {
         this.#files.onLeft(message.body.member);
         break;
       case 'file':
-        this.#files.onFile(message.body);
+        this.#files.onFile(message.body, nowMs());
         break;
       case 'file_gone':
         this.#files.onGone(message.body.file);
@@ -407,7 +411,7 @@ let attendee: Attendee | null = null;
 
 self.onmessage = ({ data }: MessageEvent<ToRoomWorker>) => {
   if (data.kind === 'start') {
-    attendee = new Attendee(data.name);
+    attendee = new Attendee(data.name, data.tab);
   } else {
     attendee?.on(data);
   }

@@ -7,7 +7,8 @@ import type { FilesReport } from '../files/desk';
 import type { RoomMessage } from '../protocol/control';
 
 export type ToRoomWorker =
-  | { readonly kind: 'start'; readonly name: string }
+  /** `tab` is the same after the page was reloaded, and another one in another tab. */
+  | { readonly kind: 'start'; readonly name: string; readonly tab: string }
   | {
       readonly kind: 'connect';
       readonly attempt: number;

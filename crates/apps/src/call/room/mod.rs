@@ -109,6 +109,10 @@ impl Multihomed for Agent {
     fn close_paths_from(&mut self, now: Time, local: SocketAddr) {
         Self::close_paths_from(self, now, local);
     }
+
+    fn follow_route(&mut self, now: Time, local: SocketAddr) {
+        Self::follow_route(self, now, local);
+    }
 }
 
 struct Visit<'a, 'b> {
