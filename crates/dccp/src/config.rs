@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::encapsulation::Encapsulation;
-use crate::tfrc::PacketSize;
+use crate::tfrc::{FirstRate, PacketSize};
 
 const IPV4_LEN: usize = 20;
 const IPV6_LEN: usize = 40;
@@ -44,6 +44,8 @@ pub struct Config {
     pub packet_size: PacketSize,
     /// CCID 3: whether the rate gives way when the round-trip time grows. Default: yes.
     pub oscillation_reduction: bool,
+    /// CCID 3: how fast it begins. Default: with an initial window in a round trip.
+    pub first_rate: FirstRate,
     /// CCID 3: whether a sender that was idle may come back to its old rate faster, and how long
     /// until that rate counts half: see
     /// [`faster_restart`](crate::tfrc::RateControlConfig::faster_restart). Default: no.
@@ -93,6 +95,7 @@ impl Default for Config {
             receive_buffer: 1 << 20,
             packet_size: PacketSize::default(),
             oscillation_reduction: true,
+            first_rate: FirstRate::Window,
             faster_restart: None,
             multipath: false,
             connect_timeout: Duration::from_secs(180),

@@ -65,6 +65,8 @@ pub(crate) enum Kind<S> {
     /// One or several.
     Counts(&'static str, u32, u32, fn(&mut S, Vec<u32>)),
     Switch(fn(&mut S, bool)),
+    /// One of these words: its place among them.
+    Choice(&'static [&'static str], fn(&mut S, usize)),
     /// Refused in words.
     File(fn(&mut S, &str) -> Result<(), String>),
 }
@@ -351,6 +353,12 @@ impl<S: Settings> Parameter<S> {
                 self.check_range(given[0], ["yes", "no"].contains(&given[0]))?;
                 set(values, given[0] == "yes");
             }
+            Kind::Choice(words, set) => {
+                self.check_one(given)?;
+                let place = words.iter().position(|word| *word == given[0]);
+                self.check_range(given[0], place.is_some())?;
+                set(values, place.unwrap_or_default());
+            }
             Kind::File(set) => {
                 let read = set(values, &given.join(","));
                 read.map_err(|reason| ParameterError::File { name: self.name, reason })?;
@@ -441,7 +449,7 @@ impl<S: Settings> Parameter<S> {
             Kind::Queue(_) => "p, B, K, ms",
             Kind::Bytes(..) => "B, K, M",
             Kind::Count(unit, ..) | Kind::Counts(unit, ..) => unit,
-            Kind::Switch(_) | Kind::File(_) => "",
+            Kind::Switch(_) | Kind::Choice(..) | Kind::File(_) => "",
         }
     }
 
@@ -464,6 +472,7 @@ impl<S: Settings> Parameter<S> {
             Kind::Count(_, least, most, _) => format!("{least} to {most}"),
             Kind::Counts(_, least, most, _) => format!("some of {least} to {most}"),
             Kind::Switch(_) => "yes or no".to_owned(),
+            Kind::Choice(words, _) => words.join(" or "),
             Kind::File(_) => "a file".to_owned(),
         }
     }

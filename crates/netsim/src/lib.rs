@@ -74,7 +74,7 @@ pub use link::{
     Drops, Link, LinkConfig, LinkStats, Loss, MAX_PACKETS_HELD, Preset, QueueLimit, Trace,
     TraceError,
 };
-pub use medium::{CellConfig, Medium, Service, WifiConfig, WifiStandard, WimaxConfig};
+pub use medium::{CellConfig, Medium, Scheduling, Service, WifiConfig, WifiStandard, WimaxConfig};
 pub use nat::{Filtering, Mapping, Nat, NatConfig};
 pub use network::{Duplex, DuplexConfig, LinkId, NatId, NatSide, Network, RouteError};
 pub use observer::{Observer, Sighting};

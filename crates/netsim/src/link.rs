@@ -303,7 +303,7 @@ impl Element for Link {
             let arrival = self.wire.pop_front_if(|arrival| arrival.at <= now)?;
             self.stats.on_wire.remove(&arrival.packet);
             // In a cell, frames are lost on the air.
-            if !self.is_in_cell && self.loss.loses_next() {
+            if !self.is_in_cell && self.loss.loses_next(now) {
                 self.drop_packet(DropCause::Loss, arrival.packet);
                 continue;
             }

@@ -6,7 +6,7 @@ mod wimax;
 use anabranch_sansio::Rate;
 
 pub use wifi::{WifiConfig, WifiStandard};
-pub use wimax::{Service, WimaxConfig};
+pub use wimax::{Scheduling, Service, WimaxConfig};
 
 /// Which cell a link is in, and what that cell is like.
 #[derive(Debug, Clone, PartialEq)]

@@ -33,6 +33,30 @@ pub(crate) mod duration {
     }
 }
 
+/// A duration in data that may be missing, as milliseconds.
+pub(crate) mod optional {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(transparent)]
+    struct Millis(#[serde(with = "super::duration")] Duration);
+
+    pub(crate) fn serialize<S: Serializer>(
+        span: &Option<Duration>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        span.map(Millis).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Ok(Option::<Millis>::deserialize(from)?.map(|Millis(span)| span))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -27,8 +27,9 @@ pub(crate) struct Almajeed2011 {
     /// user: station, core or user.
     #[arg(long, value_name = "NAME")]
     scenario: Option<Scenario>,
-    /// Only this cell: scenario, connections, auto or sctp, length of a frame in milliseconds,
-    /// losses in the bad state in per cent, and seed. It gives the same to the last digit.
+    /// Only this cell: scenario, connections (or auto, sctp, or over two cells multipath or
+    /// sctp-two), length of a frame in milliseconds, losses in the bad state in per cent, and seed.
+    /// It gives the same to the last digit.
     #[arg(long, value_name = "SCENARIO,N,MS,PERCENT,SEED",
           conflicts_with_all = ["seeds", "scenario"])]
     cell: Option<Place>,
@@ -54,11 +55,14 @@ impl FromStr for Place {
         let [scenario, carrier, frame, loss, seed] = text.split(',').collect::<Vec<_>>()[..] else {
             return Err("write five values with commas, as in core,4,20,5,1".to_owned());
         };
-        let carrier = match (carrier, carrier.parse()) {
-            ("sctp", _) => Carrier::Sctp,
-            ("auto", _) => Carrier::Auto,
-            (_, Ok(connections @ 1..=64)) => Carrier::Dccp(connections),
-            _ => return Err(format!("'{carrier}' carries nothing: give 1 to 64, auto or sctp")),
+        let ours = Carrier::OURS.into_iter().find(|it| it.name() == carrier);
+        let carrier = match (ours, carrier.parse()) {
+            (Some(ours), _) => ours,
+            (None, Ok(connections @ 1..=64)) => Carrier::Dccp(connections),
+            (None, _) => {
+                let names = "1 to 64, auto, sctp, multipath or sctp-two";
+                return Err(format!("'{carrier}' carries nothing: give {names}"));
+            }
         };
         let frame_us = FRAMES_US.into_iter().find(|us| frame.parse() == Ok(f64::from(*us) / 1e3));
         let frame_us =
@@ -143,6 +147,7 @@ impl Paper for Almajeed2011 {
         let command = self.command() + &setup.flag();
         let experiment = Experiment { command, setup: &setup, results, varied };
         output::print(&experiment::tables(&setup, &experiment.rows()))?;
+        output::print(&experiment::beside_table(&experiment.beside()))?;
         output::print(&experiment::statements_table(&experiment.statements()))?;
         let cells = experiment::cells_csv(&setup, &experiment.results).map_err(Failure::failed)?;
         if let Some(folder) = runs.folder {
@@ -193,10 +198,17 @@ mod tests {
             seed: 3,
         };
         assert_eq!("user,6,12.5,5,3".parse(), Ok(Place(expected)));
+        for carrier in Carrier::OURS {
+            let cell = Cell { carrier, ..expected };
+            assert_eq!(cell.place().parse(), Ok(Place(cell)));
+        }
         for (text, words) in [
             ("user,6,12.5,5", "write five values with commas, as in core,4,20,5,1"),
             ("home,6,12.5,5,3", "there is no scenario 'home': there are station, core, user"),
-            ("user,0,12.5,5,3", "'0' carries nothing: give 1 to 64, auto or sctp"),
+            (
+                "user,0,12.5,5,3",
+                "'0' carries nothing: give 1 to 64, auto, sctp, multipath or sctp-two",
+            ),
             ("user,6,10,5,3", "no frame has 10 ms: there are 5, 8, 12.5, 20"),
             ("user,6,20,500,3", "the losses are per cent: give 0 to 100"),
             ("user,6,20,5,x", "'x' is no seed: give a whole number"),

@@ -513,6 +513,7 @@ fn sender(now: Time, ccid: Ccid, config: &Config, packet_size: usize) -> Box<dyn
                 packet_size: config.packet_size,
                 packet_size_max: packet_size,
                 oscillation_reduction: config.oscillation_reduction,
+                first_rate: config.first_rate,
                 faster_restart: config.faster_restart,
             };
             Box::new(Ccid3Sender::new(now, control))

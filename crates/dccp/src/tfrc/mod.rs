@@ -10,4 +10,4 @@ mod rate;
 pub use equation::{allowed_rate, loss_event_rate_for, packets_per_round_trip};
 pub use intervals::{INTERVALS, average_loss_interval};
 pub(crate) use loss_history::{Arrival, LossHistory, distance};
-pub use rate::{Feedback, PacketSize, RateControl, RateControlConfig};
+pub use rate::{Feedback, FirstRate, PacketSize, RateControl, RateControlConfig};

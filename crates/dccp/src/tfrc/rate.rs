@@ -45,6 +45,19 @@ pub enum PacketSize {
     Maximum,
 }
 
+/// How fast a sender begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FirstRate {
+    /// An initial window in the first round trip that is known, by the handshake or by feedback:
+    /// RFC 5348 section 4.2.
+    #[default]
+    Window,
+    /// A packet a second until the first feedback, and then one in a round trip: RFC 3448 sections
+    /// 4.2 and 4.3, which RFC 5348 replaced.
+    Packet,
+}
+
 /// How a rate control behaves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateControlConfig {
@@ -55,6 +68,8 @@ pub struct RateControlConfig {
     /// Whether the rate gives way when the round-trip time grows (RFC 5348 section 4.5). Default:
     /// yes.
     pub oscillation_reduction: bool,
+    /// How fast it begins. Default: [`FirstRate::Window`].
+    pub first_rate: FirstRate,
     /// Whether a sender that was idle may come back to its old rate faster, as the draft
     /// draft-ietf-dccp-tfrc-faster-restart-06 has it: by four times each round-trip time, from
     /// twice the initial rate on. The old rate is the greatest that arrived since the last loss
@@ -68,6 +83,7 @@ impl Default for RateControlConfig {
             packet_size: PacketSize::Mean,
             packet_size_max: 1_460,
             oscillation_reduction: true,
+            first_rate: FirstRate::Window,
             faster_restart: None,
         }
     }
@@ -184,7 +200,10 @@ impl RateControl {
     pub fn on_rtt(&mut self, now: Time, rtt: Duration) {
         if self.rtt.is_none() {
             self.measure(rtt);
-            self.begin(now);
+            match self.config.first_rate {
+                FirstRate::Window => self.begin(now),
+                FirstRate::Packet => {}
+            }
         }
     }
 
@@ -377,7 +396,10 @@ impl RateControl {
     /// RFC 5348 section 4.2: "initial_rate = W_init/R; W_init = min(4*MSS, max(2*MSS, 4380))."
     fn initial_rate(&self) -> f64 {
         let size = self.size(None);
-        let window = (4.0 * size).min((2.0 * size).max(4_380.0));
+        let window = match self.config.first_rate {
+            FirstRate::Window => (4.0 * size).min((2.0 * size).max(4_380.0)),
+            FirstRate::Packet => size,
+        };
         self.rtt.map_or(size, |rtt| window / rtt.mean)
     }
 

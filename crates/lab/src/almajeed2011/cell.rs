@@ -5,8 +5,6 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use anabranch_dccp::Connections;
-
 use super::measure::{Measured, units};
 use super::run;
 use super::score::Reference;
@@ -51,6 +49,10 @@ pub enum Carrier {
     Auto,
     /// By one association of ours.
     Sctp,
+    /// By one Multipath DCCP connection (RFC 9897) over two cells.
+    Multipath,
+    /// By one association of ours over two cells.
+    SctpOverTwo,
 }
 
 impl Cell {
@@ -64,11 +66,7 @@ impl Cell {
     #[must_use]
     pub fn place(&self) -> String {
         let Self { scenario, carrier, bad_loss_percent, seed, .. } = self;
-        let carrier = match carrier {
-            Carrier::Dccp(connections) => connections.to_string(),
-            Carrier::Auto => "auto".to_owned(),
-            Carrier::Sctp => "sctp".to_owned(),
-        };
+        let carrier = carrier.name();
         format!("{},{carrier},{},{bad_loss_percent},{seed}", scenario.name(), self.frame_ms())
     }
 
@@ -152,18 +150,48 @@ impl FromStr for Scenario {
 
 impl Carrier {
     /// Those that the paper does not have.
-    pub const OURS: [Self; 2] = [Self::Auto, Self::Sctp];
+    pub const OURS: [Self; 4] = [Self::Auto, Self::Sctp, Self::Multipath, Self::SctpOverTwo];
+
+    /// As `--cell` has it.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Dccp(connections) => connections.to_string(),
+            Self::Auto => "auto".to_owned(),
+            Self::Sctp => "sctp".to_owned(),
+            Self::Multipath => "multipath".to_owned(),
+            Self::SctpOverTwo => "sctp-two".to_owned(),
+        }
+    }
+
+    /// Whether the sender has a second cell to send by.
+    pub(super) const fn has_two_cells(self) -> bool {
+        match self {
+            Self::Multipath | Self::SctpOverTwo => true,
+            Self::Dccp(_) | Self::Auto | Self::Sctp => false,
+        }
+    }
 
     pub(super) fn is_ours(self) -> bool {
         Self::OURS.contains(&self)
     }
 
-    /// How many DCCP connections it has, if it has any.
-    pub(super) const fn connections(self) -> Option<Connections> {
+    /// As a line of text has it.
+    pub(super) fn label(self) -> String {
         match self {
-            Self::Dccp(count) => Some(Connections::Fixed(count as usize)),
-            Self::Auto => Some(Connections::Auto),
-            Self::Sctp => None,
+            Self::Dccp(_) | Self::Auto => self.short_name(),
+            Self::Sctp | Self::Multipath | Self::SctpOverTwo => self.to_string(),
+        }
+    }
+
+    /// What stands for it below a figure.
+    pub(super) fn short_name(self) -> String {
+        match self {
+            Self::Dccp(connections) => connections.to_string(),
+            Self::Auto => "auto".to_owned(),
+            Self::Sctp => "SCTP".to_owned(),
+            Self::Multipath => "MP".to_owned(),
+            Self::SctpOverTwo => "SCTP2".to_owned(),
         }
     }
 }
@@ -175,6 +203,8 @@ impl fmt::Display for Carrier {
             Self::Dccp(connections) => write!(f, "{connections} connections"),
             Self::Auto => f.write_str("connections=auto"),
             Self::Sctp => f.write_str("SCTP"),
+            Self::Multipath => f.write_str("MP-DCCP over two cells"),
+            Self::SctpOverTwo => f.write_str("SCTP over two cells"),
         }
     }
 }

@@ -20,7 +20,7 @@ pub struct SliceRecord {
     /// When it was there.
     #[serde(with = "nanos")]
     pub arrived: Option<Time>,
-    /// By which connection it went, counted from zero.
+    /// By which connection it went, or by which cell where the sender has two, counted from zero.
     pub connection: u16,
 }
 
@@ -52,7 +52,8 @@ pub(super) struct Delivery {
     /// Share of the receiver's packets that did not arrive.
     pub(super) feedback_lost: f64,
     pub(super) samples: Vec<(f64, f64)>,
-    pub(super) beside_kbps: Option<f64>,
+    /// Of each TCP beside the video, one for each cell of the sender.
+    pub(super) beside_kbps: Vec<f64>,
 }
 
 /// What a cell gives.
@@ -104,6 +105,8 @@ pub struct Outcome {
     pub psnr_y_in_time_db: Option<f64>,
     /// What a TCP beside it got.
     pub tcp_kbps: Option<f64>,
+    /// The same in the other cell, of a sender that has two.
+    pub tcp_other_kbps: Option<f64>,
 }
 
 impl Measured {
@@ -205,7 +208,8 @@ fn outcome(setup: &Setup, delivery: &Delivery, scores: Option<[Score; 2]>) -> Ou
         psnr_y_deviation_db: scores.map(|[all, _]| all.psnr_y_deviation_db),
         ssim: scores.map(|[all, _]| all.ssim),
         psnr_y_in_time_db: scores.map(|[_, in_time]| in_time.psnr_y_db),
-        tcp_kbps: delivery.beside_kbps,
+        tcp_kbps: delivery.beside_kbps.first().copied(),
+        tcp_other_kbps: delivery.beside_kbps.get(1).copied(),
     }
 }
 

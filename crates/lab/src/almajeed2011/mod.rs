@@ -4,6 +4,7 @@
 //! allow: to its base station, through a core network to node C, or to a station of another cell.
 //! Two more stations and the downlink are busy with traffic of their own.
 
+mod beside;
 mod cbr;
 mod cell;
 mod host;
@@ -20,6 +21,7 @@ mod values;
 mod variation;
 mod watch;
 
+pub use beside::{Beside, Part, beside, beside_table};
 pub use cell::{Carrier, Cell, Scenario, Setup};
 pub use measure::{Measured, Outcome, SliceRecord};
 pub use paper::{COLUMNS, Column, Measure};

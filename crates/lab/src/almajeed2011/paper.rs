@@ -1,6 +1,6 @@
 //! The paper's tables and statements.
 
-use super::cell::Scenario;
+use super::cell::{Carrier, Scenario};
 use super::measure::Outcome;
 use Measure::{Delay, Deviation, Interval, Lost, Period, Psnr, Throughput};
 use Scenario::{BaseStation, NodeC, UserToUser};
@@ -39,6 +39,19 @@ impl Measure {
             Lost => "slices lost, %",
             Psnr => "PSNR-Y, dB",
             Deviation => "its deviation, dB",
+        }
+    }
+
+    /// As the name of a file has it.
+    pub(super) const fn file_name(self) -> &'static str {
+        match self {
+            Period => "period",
+            Throughput => "throughput",
+            Delay => "delay",
+            Interval => "interval",
+            Lost => "lost",
+            Psnr => "psnr",
+            Deviation => "deviation",
         }
     }
 
@@ -86,6 +99,14 @@ pub struct Column {
     pub measure: Measure,
     /// Numbers of connections with their values.
     pub values: &'static [(u32, f64)],
+}
+
+impl Column {
+    /// The paper's value; none of what is ours.
+    pub(super) fn paper(&self, carrier: Carrier) -> Option<f64> {
+        let value = |(connections, _): &&(u32, f64)| Carrier::Dccp(*connections) == carrier;
+        self.values.iter().find(value).map(|(_, value)| *value)
+    }
 }
 
 /// What each table is about.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_dccp::BundleEvent;
+use anabranch_dccp::{BundleEvent, MultipathEvent};
 use anabranch_netsim::{HostId, Simulation, SimulationError};
 use anabranch_sctp::{OutgoingMessage, StreamId};
 use bytes::Bytes;
@@ -45,8 +45,8 @@ pub(super) fn run(
     let ends = Ends {
         watch,
         video: network.video,
-        beside: network.beside,
-        beside_bytes: 0,
+        beside: network.beside.iter().map(|flow| (flow.receiver, 0)).collect(),
+        unsent: Vec::new(),
         is_over: false,
     };
     let run = Run { sim: network.sim, transfers: network.transfers, ends, samples: Vec::new() };
@@ -65,9 +65,10 @@ struct Run {
 struct Ends {
     watch: Watch,
     video: Flow,
-    beside: Option<Flow>,
-    /// Bytes that the TCP beside the video brought.
-    beside_bytes: u64,
+    /// Where each TCP beside the video ends, and the bytes that it brought.
+    beside: Vec<(HostId, u64)>,
+    /// The video, until there is a path of several to send it by.
+    unsent: Vec<Bytes>,
     /// Whether all connections of the video are over.
     is_over: bool,
 }
@@ -82,17 +83,16 @@ impl Run {
             })?;
         }
         self.run_for(warm_up)?;
-        self.ends.beside_bytes = 0;
+        self.ends.beside.iter_mut().for_each(|(_, bytes)| *bytes = 0);
         let start = self.sim.now();
         self.send(video)?;
         while !self.is_over() && self.sim.now() < start + PATIENCE {
             self.run_for(STEP)?;
             self.sample();
         }
-        let beside_kbps = self.ends.beside.map(|_| {
-            let seconds = (self.sim.now() - start).as_secs_f64();
-            self.ends.beside_bytes as f64 * 8.0 / seconds / 1e3
-        });
+        let seconds = (self.sim.now() - start).as_secs_f64();
+        let kbps = |(_, bytes): &(HostId, u64)| *bytes as f64 * 8.0 / seconds / 1e3;
+        let beside_kbps = self.ends.beside.iter().map(kbps).collect();
         self.run_for(UNDER_WAY)?;
         let watched = self.ends.watch.lock();
         Ok(Delivery {
@@ -109,17 +109,26 @@ impl Run {
 
     /// Hands the whole video over.
     fn send(&mut self, video: &Video) -> Result<(), SimulationError> {
-        let Flow { sender, path, .. } = self.ends.video;
-        self.sim.act(sender, |host, now| match host {
+        let flow = self.ends.video;
+        let paths: Vec<_> = flow.paths().collect();
+        let unsent = &mut self.ends.unsent;
+        self.sim.act(flow.sender, |host, now| match host {
             Host::Bundle(bundle) => {
-                bundle.connect(now, path, PORTS, SERVICE).expect("a fresh endpoint");
+                bundle.connect(now, flow.path, PORTS, SERVICE).expect("a fresh endpoint");
                 for (group, number) in video.in_groups() {
                     bundle.send(group, video.slice(number)).expect("room for the whole video");
                 }
                 bundle.close(now);
             }
+            Host::Multipath(multipath) => {
+                multipath.connect(now, &paths, PORTS, SERVICE).expect("a fresh endpoint");
+                let slices = 0..video.len();
+                *unsent = slices.map(|number| with_number(number, video.slice(number))).collect();
+            }
             Host::Sctp(end) => {
-                let id = end.connect(now, &[path], PORTS, sctp_config()).expect("a fresh endpoint");
+                let id = end
+                    .connect(now, &paths, PORTS, sctp_config(paths.len()))
+                    .expect("a fresh endpoint");
                 let association = end.association_mut(id).expect("it was just made");
                 for number in 0..video.len() {
                     let payload = with_number(number, video.slice(number));
@@ -138,7 +147,7 @@ impl Run {
             Host::Sctp(end) => end.associations().all(|id| {
                 end.association(id).is_none_or(|association| association.unacknowledged() == 0)
             }),
-            Host::Bundle(_) | Host::Tcp(_) | Host::Cbr(_) => self.ends.is_over,
+            Host::Bundle(_) | Host::Multipath(_) | Host::Tcp(_) | Host::Cbr(_) => self.ends.is_over,
         }
     }
 
@@ -172,9 +181,15 @@ impl Run {
     }
 
     fn sample(&mut self) {
-        let Host::Bundle(bundle) = self.sim.machine(self.ends.video.sender) else { return };
-        let connections = bundle.members().map(|(_, stats)| stats.congestion);
-        self.samples.extend(connections.filter_map(|congestion| {
+        let connections: Vec<_> = match self.sim.machine(self.ends.video.sender) {
+            Host::Bundle(bundle) => bundle.members().map(|(_, it)| it.congestion).collect(),
+            Host::Multipath(host) => {
+                let paths = host.connections().flat_map(|id| host.subflows(id));
+                paths.map(|(.., it)| it.congestion).collect()
+            }
+            Host::Sctp(_) | Host::Tcp(_) | Host::Cbr(_) => return,
+        };
+        self.samples.extend(connections.into_iter().filter_map(|congestion| {
             Some((congestion.rtt?.as_secs_f64(), congestion.loss_event_rate))
         }));
     }
@@ -187,15 +202,31 @@ impl Ends {
         host: HostId,
         happening: &Happening,
     ) -> Result<(), SimulationError> {
-        let is_end = matches!(happening, Happening::Bundle(BundleEvent::Closed));
+        let is_end = matches!(
+            happening,
+            Happening::Bundle(BundleEvent::Closed)
+                | Happening::Multipath(_, MultipathEvent::Closed(_))
+        );
         self.is_over |= is_end && host == self.video.sender;
         let now = sim.now();
-        let (watch, beside) = (&self.watch, self.beside.map(|flow| flow.receiver));
-        self.beside_bytes += sim.act(host, |machine, _| match (machine, happening) {
+        let (watch, unsent) = (&self.watch, &mut self.unsent);
+        let bytes = sim.act(host, |machine, _| match (machine, happening) {
             (Host::Tcp(end), Happening::Tcp) => {
-                let read = std::iter::from_fn(|| end.receive(now)).map(|data| data.len() as u64);
-                let bytes: u64 = read.sum();
-                if beside == Some(host) { bytes } else { 0 }
+                std::iter::from_fn(|| end.receive(now)).map(|data| data.len() as u64).sum()
+            }
+            (Host::Multipath(end), Happening::Multipath(id, MultipathEvent::Connected { .. })) => {
+                // The receiver of the video has nothing to send.
+                if host == self.video.sender {
+                    for slice in unsent.drain(..) {
+                        end.send(now, *id, slice).expect("room for the whole video");
+                    }
+                    end.close(now, *id);
+                }
+                0
+            }
+            (Host::Multipath(end), Happening::Multipath(id, _)) => {
+                while end.receive(*id).is_some() {}
+                0
             }
             (Host::Bundle(bundle), Happening::Bundle(_)) => {
                 while bundle.receive().is_some() {}
@@ -212,6 +243,8 @@ impl Ends {
             }
             _ => 0,
         })?;
+        let beside = self.beside.iter_mut().filter(|(receiver, _)| *receiver == host);
+        beside.for_each(|(_, sum)| *sum += bytes);
         Ok(())
     }
 }

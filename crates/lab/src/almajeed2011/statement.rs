@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::cell::{Carrier, Scenario};
-use super::measure::Outcome;
 use super::paper::Measure;
 use super::table::{BAD_LOSSES_PERCENT, Row};
 use super::variation::{BEYOND, LOSS_FREE, Variation};
@@ -41,6 +40,7 @@ pub fn statements(rows: &[Row], varied: &[(Variation, Row)]) -> Vec<Statement> {
         of.drop_rate(),
         of.one_connection_is_too_slow(),
         of.quality_of_one(),
+        of.two_cells_are_faster(),
     ];
     all.into_iter().flatten().collect()
 }
@@ -256,6 +256,22 @@ impl Rows<'_> {
         })
     }
 
+    fn two_cells_are_faster(&self) -> Option<Statement> {
+        let all = [Carrier::Dccp(1), Carrier::Multipath].map(|carrier| {
+            let rows = self.rows.iter().filter(|row| row.is_as_usual());
+            let of_carrier = rows.filter(|row| row.cell.carrier == carrier);
+            of_carrier.filter_map(|row| row.measure(Measure::Throughput)).collect::<Vec<_>>()
+        });
+        let [one, two] = all;
+        let is_whole = !one.is_empty() && one.len() == two.len();
+        is_whole.then(|| Statement {
+            place: "all tables: ours",
+            said: "One MP-DCCP connection over two cells carries more than one over one.",
+            verdict: Verdict::all(one.iter().zip(&two).map(|(one, two)| above(*two, *one))),
+            ours: joined(&two, 0, "kbit/s"),
+        })
+    }
+
     fn quality_of_one(&self) -> Option<Statement> {
         let place = (Scenario::UserToUser, 20_000);
         let psnr = self.values(place, &[1, 8], Measure::Psnr)?;
@@ -288,14 +304,9 @@ fn joined(values: &[Estimate], digits: usize, unit: &str) -> String {
     format!("{} {unit}", words(values, digits))
 }
 
-/// What a TCP beside the video gets, in kbit/s.
-pub(super) fn tcp_beside(row: &Row) -> Option<Estimate> {
-    row.estimate(|outcome: &Outcome| outcome.tcp_kbps)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{Cell, Setup};
+    use super::super::{Cell, Outcome, Setup};
     use super::*;
     use crate::Parameters;
 

@@ -128,7 +128,7 @@ pub fn tables(setup: &Setup, rows: &[Row]) -> String {
     text
 }
 
-/// A line for a column, with the values of each number of connections and of SCTP.
+/// A line for a column, with the values of each number of connections and of ours.
 fn column_lines(setup: &Setup, rows: &[Row], column: &Column) -> Option<String> {
     let Column { scenario, frame_us, measure, values, .. } = *column;
     let digits = measure.digits();
@@ -149,10 +149,10 @@ fn column_lines(setup: &Setup, rows: &[Row], column: &Column) -> Option<String> 
         };
         cells.push(format!("{connections}: {ours:.digits$}{paper}"));
     }
-    for (carrier, name) in [(Carrier::Auto, "auto"), (Carrier::Sctp, "SCTP")] {
+    for carrier in Carrier::OURS {
         let row = rows.iter().find(|row| row.is_at(scenario, frame_us, carrier));
         if let Some(ours) = row.and_then(|row| row.measure(measure)) {
-            cells.push(format!("{name}: {ours:.digits$}"));
+            cells.push(format!("{}: {ours:.digits$}", carrier.label()));
         }
     }
     let place = format!("{scenario}, {} ms", f64::from(frame_us) / 1e3);

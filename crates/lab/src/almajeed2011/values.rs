@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use anabranch_netsim::settings::Speed;
 use anabranch_netsim::{
-    CellConfig, DuplexConfig, LinkConfig, Loss, Medium, Probability, QueueLimit, Service,
-    WimaxConfig,
+    CellConfig, DuplexConfig, LinkConfig, Loss, Medium, Probability, QueueLimit, Scheduling,
+    Service, WimaxConfig,
 };
 use anabranch_sansio::Rate;
+use anabranch_tcp as tcp;
 
 use super::cell::{Cell, Scenario};
 use super::slices::SLICE_MAX;
@@ -21,6 +22,9 @@ const MINUTE: Duration = Duration::from_secs(60);
 /// Beside the bottleneck: Al-Majeed 2011, section 3.3.
 const WIRE: Rate = Rate::mbps(100);
 const MTU: u16 = 1_500;
+/// As their words stand in the parameter.
+const SCHEDULINGS: [Scheduling; 3] =
+    [Scheduling::MaxMin, Scheduling::Proportional, Scheduling::InTurn];
 
 /// The values of all parameters; by default the paper's.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,13 +36,20 @@ pub struct Values {
     /// Parts of a frame: downlink and uplink of the first cell.
     split: (u32, u32),
     nrtps_poll: u32,
+    scheduling: Scheduling,
     good_loss: f64,
     stay_good: f64,
     stay_bad: f64,
+    /// How long until the channel's states change; zero: from one MPDU to the next.
+    loss_tick: Duration,
     is_downlink_lossy: bool,
+    /// Of the cell of who receives, user to user.
+    is_far_cell_lossy: bool,
     queue: u32,
     bottleneck: Speed,
     delay: Duration,
+    /// Whether what node B sends to the first cell goes on to its stations.
+    pub(super) is_core_on_radio: bool,
     pub(super) has_own_queue: bool,
     pub(super) has_own_feedback_queue: bool,
     /// One way, from the base station to who receives the video there.
@@ -47,6 +58,10 @@ pub struct Values {
     pub(super) is_interleaving_swapped: bool,
     pub(super) has_actual_size: bool,
     pub(super) gives_way_to_delay: bool,
+    pub(super) begins_with_packet: bool,
+    /// Of a TCP: its initial window in segments, and its receiver's in bytes.
+    tcp_start: u32,
+    tcp_window: u64,
     pub(super) warm_up: Duration,
     pub(super) start_up: Duration,
     pub(super) has_tcp_beside: bool,
@@ -62,13 +77,17 @@ impl Default for Values {
             has_ftp: true,
             split: (1, 3),
             nrtps_poll: 10,
+            scheduling: Scheduling::MaxMin,
             good_loss: 0.01,
             stay_good: 0.95,
             stay_bad: 0.94,
+            loss_tick: ZERO,
             is_downlink_lossy: true,
+            is_far_cell_lossy: true,
             queue: 50,
             bottleneck: Speed::Limited(Rate::mbps(5)),
             delay: Duration::from_millis(2),
+            is_core_on_radio: true,
             has_own_queue: true,
             has_own_feedback_queue: true,
             beyond: ZERO,
@@ -76,6 +95,9 @@ impl Default for Values {
             is_interleaving_swapped: false,
             has_actual_size: true,
             gives_way_to_delay: true,
+            begins_with_packet: false,
+            tcp_start: 10,
+            tcp_window: 4 << 20,
             warm_up: Duration::from_secs(20),
             start_up: Duration::from_secs(6),
             has_tcp_beside: false,
@@ -97,6 +119,7 @@ impl Values {
             frame_us: cell.frame_us,
             split,
             nrtps_poll: self.nrtps_poll,
+            scheduling: self.scheduling,
         });
         let up = LinkConfig {
             queue: QueueLimit::Packets(self.queue),
@@ -112,6 +135,17 @@ impl Values {
         DuplexConfig { backward: LinkConfig { loss, ..up.clone() }, forward: up }
     }
 
+    /// The link of who receives in its cell, user to user, and the one back.
+    pub(super) fn far_radio(&self, cell: &Cell, name: &str) -> DuplexConfig {
+        let radio = self.radio(cell, name, Service::Rtps);
+        if self.is_far_cell_lossy {
+            return radio;
+        }
+        let [forward, backward] =
+            [radio.forward, radio.backward].map(|link| LinkConfig { loss: Loss::None, ..link });
+        DuplexConfig { forward, backward }
+    }
+
     /// Al-Majeed 2011, section 3.5.
     fn channel(&self, cell: &Cell) -> Loss {
         let of = Probability::saturating;
@@ -120,6 +154,7 @@ impl Values {
             r: of(1.0 - self.stay_bad),
             loss_good: of(self.good_loss),
             loss_bad: of(f64::from(cell.bad_loss_percent) / 100.0),
+            tick: (!self.loss_tick.is_zero()).then_some(self.loss_tick),
         }
     }
 
@@ -138,6 +173,14 @@ impl Values {
     pub(super) fn beyond(&self) -> Option<LinkConfig> {
         let link = LinkConfig { delay: self.beyond, ..LinkConfig::default() };
         (!self.beyond.is_zero()).then_some(link)
+    }
+
+    pub(super) fn tcp(&self) -> tcp::Config {
+        tcp::Config {
+            initial_window: self.tcp_start as usize,
+            receive_buffer: usize::try_from(self.tcp_window).unwrap_or(usize::MAX),
+            ..tcp::Config::default()
+        }
     }
 
     /// The one between its routers.
@@ -203,6 +246,14 @@ impl Settings for Values {
             Kind::Count("frames", 1, 100, |it, frames| it.nrtps_poll = frames),
         ),
         Parameter::new(
+            "scheduling",
+            "open: max-min",
+            "how flows of a service share the slots of a frame",
+            Kind::Choice(&["max-min", "proportional", "in-turn"], |it, place| {
+                it.scheduling = SCHEDULINGS[place];
+            }),
+        ),
+        Parameter::new(
             "good-loss",
             "1%",
             "share of MPDUs lost in the good state",
@@ -221,10 +272,22 @@ impl Settings for Values {
             Kind::Shares(|it, shares| it.stay_bad = only(&shares)),
         ),
         Parameter::new(
+            "loss-tick",
+            "open: 0",
+            "how long until the state may change, instead of from MPDU to MPDU (0)",
+            Kind::Time(ZERO, MINUTE, |it, tick| it.loss_tick = tick),
+        ),
+        Parameter::new(
             "lossy-downlink",
             "open: yes",
             "whether the channel loses what goes down, too",
             Kind::Switch(|it, is_on| it.is_downlink_lossy = is_on),
+        ),
+        Parameter::new(
+            "lossy-far-cell",
+            "open: yes",
+            "whether the cell of who receives, user to user, loses packets, too",
+            Kind::Switch(|it, is_on| it.is_far_cell_lossy = is_on),
         ),
         Parameter::new(
             "queue",
@@ -243,6 +306,13 @@ impl Settings for Values {
             "2ms",
             "of each wire, one way",
             Kind::Time(ZERO, MINUTE, |it, delay| it.delay = delay),
+        ),
+        Parameter::new(
+            "core-on-radio",
+            "open: yes",
+            "whether what node B sends to the cell goes on to its stations, not only to the base \
+             station",
+            Kind::Switch(|it, is_on| it.is_core_on_radio = is_on),
         ),
         Parameter::new(
             "own-queue",
@@ -285,6 +355,25 @@ impl Settings for Values {
             "open: yes",
             "whether the rate gives way when the round trip grows (RFC 5348 section 4.5)",
             Kind::Switch(|it, is_on| it.gives_way_to_delay = is_on),
+        ),
+        Parameter::new(
+            "packet-start",
+            "open: no",
+            "whether a connection begins with a packet a second (RFC 3448), not with an initial \
+             window in a round trip (RFC 5348)",
+            Kind::Switch(|it, is_on| it.begins_with_packet = is_on),
+        ),
+        Parameter::new(
+            "tcp-start",
+            "open: 10",
+            "initial window of a TCP",
+            Kind::Count("segments", 1, 100, |it, segments| it.tcp_start = segments),
+        ),
+        Parameter::new(
+            "tcp-window",
+            "open: 4M",
+            "what a TCP may have under way",
+            Kind::Bytes(4 << 10, 64 << 20, |it, bytes| it.tcp_window = bytes),
         ),
         Parameter::new(
             "warm-up",
@@ -348,6 +437,13 @@ mod tests {
     #[test]
     fn what_is_no_film_is_refused_in_words() {
         crate::footage::testing::check_refusals::<Values>();
+    }
+
+    #[test]
+    fn a_scheduling_that_there_is_not_is_refused_with_those_that_there_are() {
+        let error = crate::Parameters::<Values>::read(["scheduling=fifo"]).unwrap_err().to_string();
+        let expected = "scheduling: \"fifo\" cannot be: give max-min or proportional or in-turn";
+        assert_eq!(error, expected);
     }
 
     #[test]

@@ -21,13 +21,27 @@ type Place = (Scenario, u32, &'static [Carrier]);
 const ONE_AND_FOUR: &[Carrier] = &[Carrier::Dccp(1), Carrier::Dccp(4)];
 const ONE_TO_FOUR: &[Carrier] =
     &[Carrier::Dccp(1), Carrier::Dccp(2), Carrier::Dccp(3), Carrier::Dccp(4)];
-const ALL: &[Carrier] = &[
+/// All that a table has of one cell.
+const UPLINK: &[Carrier] = &[
     Carrier::Dccp(1),
     Carrier::Dccp(2),
     Carrier::Dccp(3),
     Carrier::Dccp(4),
     Carrier::Auto,
     Carrier::Sctp,
+    Carrier::Multipath,
+    Carrier::SctpOverTwo,
+];
+/// The same of two.
+const BETWEEN_USERS: &[Carrier] = &[
+    Carrier::Dccp(1),
+    Carrier::Dccp(4),
+    Carrier::Dccp(6),
+    Carrier::Dccp(8),
+    Carrier::Auto,
+    Carrier::Sctp,
+    Carrier::Multipath,
+    Carrier::SctpOverTwo,
 ];
 
 const STATION: Place = (Scenario::BaseStation, 5_000, ONE_AND_FOUR);
@@ -50,7 +64,7 @@ const fn variation(set: &'static str, words: &'static str, places: &'static [Pla
 
 impl Variation {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 24] = [
         variation(
             BEYOND,
             "75 ms each way behind the base station",
@@ -66,12 +80,34 @@ impl Variation {
         variation("lossy-downlink=no", "no losses on the downlink", &[STATION, CORE, USER]),
         variation("ftp=no", "no TCP transfers", &[CORE, USER]),
         variation("nrtps-poll=1", "nrtPS polled in each frame", &[STATION]),
+        variation("scheduling=proportional", "slots in proportion to what waits", &[STATION, CORE]),
+        variation("scheduling=in-turn", "slots for one flow after the other", &[STATION, CORE]),
+        variation("loss-tick=5ms", "states that change every 5 ms", &[STATION, CORE, USER]),
+        variation("loss-tick=100ms", "states that change every 100 ms", &[CORE]),
+        variation("lossy-far-cell=no", "no losses in the cell of who receives", &[USER]),
+        variation("core-on-radio=no", "node B's traffic ends at the base station", &[CORE, USER]),
         variation("swapped=yes", "the other interleaving", &[CORE, USER]),
         variation("actual-size=no", "the equation with the mean packet size", &[CORE, USER]),
         variation("give-way=no", "no giving way to delay", &[CORE, USER]),
+        variation("packet-start=yes", "a packet a second at first", &[STATION, CORE, USER]),
+        variation("tcp-start=2", "an initial window of two segments for TCP", &[CORE]),
+        variation("tcp-window=20K", "no more than 20 KiB of a TCP under way", &[CORE]),
+        variation("queue=20", "shorter queues", &[STATION, CORE]),
+        variation("warm-up=5s", "other traffic for 5 s before the video", &[CORE]),
         variation("start-gap=0ms", "all connections begin at once", &[CORE]),
         variation(LOSS_FREE, "a channel without losses", &[STATION, CORE]),
-        variation(BESIDE, "a TCP in the same queue", &[(Scenario::NodeC, 20_000, ALL)]),
+        variation(
+            BESIDE,
+            "a TCP in the same queue",
+            &[
+                (Scenario::BaseStation, 5_000, UPLINK),
+                (Scenario::BaseStation, 20_000, UPLINK),
+                (Scenario::NodeC, 20_000, UPLINK),
+                (Scenario::UserToUser, 8_000, BETWEEN_USERS),
+                (Scenario::UserToUser, 12_500, BETWEEN_USERS),
+                (Scenario::UserToUser, 20_000, BETWEEN_USERS),
+            ],
+        ),
     ];
 
     /// The cells that are varied, with the seeds 1 to `seeds`.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anabranch_dccp::wire as dccp;
 use anabranch_netsim::{Carrier, DropCause, Observer, Packet as IpPacket, Sighting};
-use anabranch_sansio::Time;
+use anabranch_sansio::{FourTuple, Time};
 use anabranch_wire::{self as sctp, ChecksumMode, Chunk};
 
 use super::measure::SliceRecord;
@@ -60,12 +60,14 @@ impl Watched {
                 match packet.carrier {
                     Carrier::Dccp => {
                         if let Some((number, connection)) = numbered(packet) {
-                            self.left(now, number, connection);
+                            let cell = self.cell_of(packet);
+                            self.left(now, number, connection + cell);
                         }
                     }
                     // One association in the place of all connections.
                     Carrier::Sctp => {
-                        numbers(packet).into_iter().for_each(|number| self.left(now, number, 0));
+                        let cell = self.cell_of(packet);
+                        numbers(packet).into_iter().for_each(|it| self.left(now, it, cell));
                     }
                     Carrier::Tcp | Carrier::Udp => {}
                 }
@@ -82,6 +84,13 @@ impl Watched {
             | Sighting::Passed { .. }
             | Sighting::Unrouted { .. } => {}
         }
+    }
+
+    /// By which cell of the sender's, counted from zero.
+    fn cell_of(&self, packet: &IpPacket) -> u16 {
+        let is_it = |path: &FourTuple| path.local.ip() == packet.path.local.ip();
+        let cells = (0..).zip(self.flow.paths());
+        cells.filter(|(_, path)| is_it(path)).map(|(cell, _)| cell).next().unwrap_or_default()
     }
 
     /// Sent for the first time, or again.
@@ -102,7 +111,7 @@ impl Watched {
         let source = packet.path.local.ip();
         if source == self.flow.path.remote.ip() {
             self.feedback_lost += 1;
-        } else if source == self.flow.path.local.ip() {
+        } else if self.flow.paths().any(|path| path.local.ip() == source) {
             if cause == DropCause::Queue {
                 self.refused_by_queues += 1;
             } else {

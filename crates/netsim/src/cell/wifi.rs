@@ -141,7 +141,7 @@ impl Wifi {
         let answered = arrival + airtime.sifs + burst.answer(&airtime) + airtime.propagation;
         let link = &mut links[burst.link];
         let frames = &mut self.frames[burst.link];
-        let arrives = |link: &mut Link| !link.loses_frame();
+        let arrives = |link: &mut Link| !link.loses_frame(arrival);
         let outcome = frames.sent(burst.count, link, self.config.attempts_max, arrives);
         frames.release(arrival, link);
         // Section 10.3.2.4: who heard the frame keeps silent for its answer too, which the Duration

@@ -3,7 +3,7 @@
 //! All clauses are those of IEEE 802.16-2009. A frame begins with the maps: which slots of the
 //! downlink are whose, and which of the uplink. A station tells the base station what waits when it
 //! is polled, or in the burst that it sends, and gets slots in the next frame. What is short goes
-//! to rtPS first; within a service, shares are max-min fair.
+//! to rtPS first; within a service, shares are as [`Scheduling`] has it.
 
 mod flow;
 mod layout;
@@ -17,7 +17,7 @@ use super::End;
 use crate::{Link, Packet, Service, WimaxConfig};
 use flow::Flow;
 use layout::{Layout, SLOT, SUBCHANNELS};
-use share::max_min;
+use share::shared;
 
 /// The medium of a WiMAX cell.
 #[derive(Debug)]
@@ -186,7 +186,9 @@ impl Wimax {
                 if flow.service == service { *demand } else { 0 }
             };
             let asked: Vec<u32> = self.flows.iter().zip(demands).map(of).collect();
-            for (share, more) in shares.iter_mut().zip(max_min(left, &asked, first)) {
+            for (share, more) in
+                shares.iter_mut().zip(shared(self.config.scheduling, left, &asked, first))
+            {
                 *share += more;
                 left -= more;
             }

@@ -179,6 +179,7 @@ mod tests {
                 r: crate::Probability::saturating(0.25),
                 loss_good: crate::Probability::NEVER,
                 loss_bad: crate::Probability::ALWAYS,
+                tick: None,
             }
         );
     }

@@ -35,8 +35,8 @@ impl Link {
     }
 
     /// Whether the next frame on the air is lost.
-    pub(crate) fn loses_frame(&mut self) -> bool {
-        self.loss.loses_next()
+    pub(crate) fn loses_frame(&mut self, now: Time) -> bool {
+        self.loss.loses_next(now)
     }
 
     /// A frame is sent again.

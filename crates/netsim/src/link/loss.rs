@@ -1,6 +1,8 @@
 //! [`Loss`] and [`LossModel`]: which packets a link loses.
 
-use anabranch_sansio::Rng;
+use std::time::Duration;
+
+use anabranch_sansio::{Rng, Time};
 
 use crate::Probability;
 
@@ -22,7 +24,7 @@ pub enum Loss {
     },
     /// Two states, good and bad, with a loss probability each (Gilbert 1960, Elliott 1963; the
     /// names follow Hasslinger and Hohlfeld 2008, who write `1 - k` and `1 - h` for the losses).
-    /// The chain starts in the good state and moves once per packet, after the packet.
+    /// The chain starts in the good state.
     GilbertElliott {
         /// Probability of going from good to bad.
         p: Probability,
@@ -34,6 +36,18 @@ pub enum Loss {
         /// Loss probability in the bad state, `1 - h`. Default 1.
         #[cfg_attr(feature = "serde", serde(default = "always"))]
         loss_bad: Probability,
+        /// How long until the chain moves, whatever is sent. Default: none, it moves once per
+        /// packet, after the packet.
+        #[cfg_attr(
+            feature = "serde",
+            serde(
+                default,
+                with = "crate::millis::optional",
+                rename = "tick_ms",
+                skip_serializing_if = "Option::is_none"
+            )
+        )]
+        tick: Option<Duration>,
     },
 }
 
@@ -61,6 +75,7 @@ impl Loss {
             r: Probability::saturating(r),
             loss_good: Probability::NEVER,
             loss_bad: Probability::ALWAYS,
+            tick: None,
         }
     }
 
@@ -70,7 +85,7 @@ impl Loss {
         match *self {
             Self::None => 0.0,
             Self::Uniform { probability } => probability.as_f64(),
-            Self::GilbertElliott { p, r, loss_good, loss_bad } => {
+            Self::GilbertElliott { p, r, loss_good, loss_bad, tick: _ } => {
                 let (p, r) = (p.as_f64(), r.as_f64());
                 // A chain that never moves stays in the good state, where it starts.
                 let bad = if p == 0.0 { 0.0 } else { p / (p + r) };
@@ -86,11 +101,13 @@ pub(super) struct LossModel {
     loss: Loss,
     rng: Rng,
     is_bad: bool,
+    /// Ticks of a chain that moves in time, up to which it has moved.
+    ticks: u64,
 }
 
 impl LossModel {
     pub(super) fn new(loss: Loss, rng: Rng) -> Self {
-        Self { loss, rng, is_bad: false }
+        Self { loss, rng, is_bad: false, ticks: 0 }
     }
 
     pub(super) fn reconfigure(&mut self, loss: Loss) {
@@ -99,17 +116,36 @@ impl LossModel {
     }
 
     /// Decides on one packet.
-    pub(super) fn loses_next(&mut self) -> bool {
+    pub(super) fn loses_next(&mut self, now: Time) -> bool {
         match self.loss {
             Loss::None => false,
             Loss::Uniform { probability } => self.rng.chance(probability.as_f64()),
-            Loss::GilbertElliott { p, r, loss_good, loss_bad } => {
+            Loss::GilbertElliott { p, r, loss_good, loss_bad, tick } => {
+                if let Some(tick) = tick {
+                    self.move_to(now, tick, p.as_f64(), r.as_f64());
+                }
                 let (loss, turn) = if self.is_bad { (loss_bad, r) } else { (loss_good, p) };
                 let is_lost = self.rng.chance(loss.as_f64());
-                self.is_bad ^= self.rng.chance(turn.as_f64());
+                if tick.is_none() {
+                    self.is_bad ^= self.rng.chance(turn.as_f64());
+                }
                 is_lost
             }
         }
+    }
+
+    /// Has a chain that moves in time make all its moves up to now at once: the chance that it is
+    /// bad after n of them comes closer to that of the long run by 1 - p - r with each.
+    fn move_to(&mut self, now: Time, tick: Duration, p: f64, r: f64) {
+        let ticks = now.as_nanos() / u64::try_from(tick.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let moves = ticks.saturating_sub(self.ticks);
+        self.ticks = ticks;
+        if moves == 0 || p + r == 0.0 {
+            return;
+        }
+        let (in_the_end, is_now) = (p / (p + r), f64::from(u8::from(self.is_bad)));
+        let left = (1.0 - p - r).powi(i32::try_from(moves).unwrap_or(i32::MAX));
+        self.is_bad = self.rng.chance(in_the_end + left * (is_now - in_the_end));
     }
 }
 
@@ -121,7 +157,7 @@ mod tests {
 
     fn losses(loss: Loss, seed: u64) -> Vec<bool> {
         let mut model = LossModel::new(loss, Rng::from_u64(seed));
-        (0..PACKETS).map(|_| model.loses_next()).collect()
+        (0..PACKETS).map(|_| model.loses_next(Time::ZERO)).collect()
     }
 
     fn share(losses: &[bool]) -> f64 {
@@ -170,11 +206,41 @@ mod tests {
             r: of(0.1),
             loss_good: of(0.01),
             loss_bad: of(0.4),
+            tick: None,
         };
         let expected = (0.1 * 0.01 + 0.02 * 0.4) / 0.12;
         assert!((loss.mean() - expected).abs() < 1e-12);
         let measured = share(&losses(loss, 6));
         assert!((measured / expected - 1.0).abs() < 0.05, "{measured}, not {expected}");
+    }
+
+    /// How often a packet is in the state of the one before, all of which are lost in the bad state
+    /// and none in the good one.
+    fn stays(loss: Loss, gap: Duration) -> f64 {
+        let mut model = LossModel::new(loss, Rng::from_u64(7));
+        let packets = (0..50_000_u32).map(|n| model.loses_next(Time::ZERO + gap * n));
+        let lost: Vec<bool> = packets.collect();
+        let alike = lost.windows(2).filter(|pair| pair[0] == pair[1]).count();
+        alike as f64 / (lost.len() - 1) as f64
+    }
+
+    #[test]
+    fn a_chain_that_moves_in_time_changes_between_ticks_alone() {
+        let tick = Duration::from_millis(10);
+        let of = |tick| {
+            let (p, r) = (Probability::saturating(0.05), Probability::saturating(0.05));
+            let (loss_good, loss_bad) = (Probability::NEVER, Probability::ALWAYS);
+            Loss::GilbertElliott { p, r, loss_good, loss_bad, tick }
+        };
+        // By packets, a packet has the state of the one before with 95 %, however late it comes.
+        for gap in [tick / 10, tick * 100] {
+            assert!((stays(of(None), gap) - 0.95).abs() < 0.01);
+        }
+        // In time: with ten packets in a tick, one of ten can differ; after a hundred ticks a
+        // packet has nothing to do with the one before.
+        assert!((stays(of(Some(tick)), tick / 10) - 0.995).abs() < 0.002);
+        assert!((stays(of(Some(tick)), tick) - 0.95).abs() < 0.01);
+        assert!((stays(of(Some(tick)), tick * 100) - 0.5).abs() < 0.02);
     }
 
     #[test]

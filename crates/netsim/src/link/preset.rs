@@ -177,6 +177,7 @@ impl LinkConfig {
             r: of(0.06),
             loss_good: of(0.01),
             loss_bad: of(0.05),
+            tick: None,
         };
         Self { loss, ..Medium::Wimax(WimaxConfig::default()).link() }
     }

@@ -20,6 +20,28 @@ pub struct WimaxConfig {
     /// A flow of nrtPS is asked once in so many frames whether it has something to send; one of
     /// rtPS in each.
     pub nrtps_poll: u32,
+    /// How flows of the same service share slots.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub scheduling: Scheduling,
+}
+
+/// How flows of the same service share the slots of a frame. The standard leaves it to the base
+/// station.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
+pub enum Scheduling {
+    /// Max-min fair: who asks for little gets it, the others share the rest alike.
+    #[default]
+    MaxMin,
+    /// In proportion to what each asks for: a long queue is served faster.
+    Proportional,
+    /// All of one, then all of the next, as far as the slots go; the next frame begins with the
+    /// next flow.
+    InTurn,
 }
 
 impl WimaxConfig {
@@ -48,7 +70,7 @@ impl Default for WimaxConfig {
     /// Frames of 5 ms, of which a quarter is downlink (Almajeed 2011, table 1); nrtPS is polled
     /// every tenth.
     fn default() -> Self {
-        Self { frame_us: 5_000, split: (1, 3), nrtps_poll: 10 }
+        Self { frame_us: 5_000, split: (1, 3), nrtps_poll: 10, scheduling: Scheduling::MaxMin }
     }
 }
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 use super::link::named;
 use super::{Fault, Place, Section};
 use crate::settings::{ValueError, size, time};
-use crate::{CellConfig, LinkConfig, Medium, Service, WifiConfig, WifiStandard, WimaxConfig};
+use crate::{
+    CellConfig, LinkConfig, Medium, Scheduling, Service, WifiConfig, WifiStandard, WimaxConfig,
+};
 
 /// A cell as a file describes it.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +45,11 @@ pub const WIMAX_KEYS: &[CellKey] = &[
     ("frame", &["5ms"], "downlink and uplink together: 2, 2.5, 4, 5, 8, 10, 12.5 or 20ms; 5ms"),
     ("split", &["1:3"], "parts of a frame for downlink and uplink; 1:3"),
     ("nrtps_poll", &["10"], "frames from one poll of an nrtPS link to the next; 10"),
+    (
+        "scheduling",
+        &["max-min", "proportional", "in-turn"],
+        "how links of a service share slots; max-min",
+    ),
 ];
 
 impl WrittenCell {
@@ -101,15 +108,25 @@ fn wifi(mut section: Section) -> Result<Medium, Fault> {
 }
 
 fn wimax(mut section: Section) -> Result<Medium, Fault> {
-    let WimaxConfig { frame_us, split, nrtps_poll } = WimaxConfig::default();
+    let WimaxConfig { frame_us, split, nrtps_poll, scheduling } = WimaxConfig::default();
     let config = WimaxConfig {
         frame_us: section.read("frame", frame)?.unwrap_or(frame_us),
         split: section.read("split", parts)?.unwrap_or(split),
         nrtps_poll: section.read("nrtps_poll", frames)?.unwrap_or(nrtps_poll),
+        scheduling: section.read("scheduling", self::scheduling)?.unwrap_or(scheduling),
     };
     let known: Vec<&str> = CELL_KEYS.iter().chain(WIMAX_KEYS).map(|key| key.0).collect();
     section.refuse_rest(&known)?;
     Ok(Medium::Wimax(config))
+}
+
+fn scheduling(text: &str) -> Result<Scheduling, String> {
+    match text {
+        "max-min" => Ok(Scheduling::MaxMin),
+        "proportional" => Ok(Scheduling::Proportional),
+        "in-turn" => Ok(Scheduling::InTurn),
+        _ => Err(format!("\"{text}\" is no scheduling: give max-min, proportional or in-turn")),
+    }
 }
 
 fn frame(text: &str) -> Result<u32, String> {
@@ -203,6 +220,7 @@ mod tests {
             (wifi, (|key| key.1[0]) as fn(&CellKey) -> &'static str),
             (wifi, |key| if key.0 == "kind" { "wifi" } else { key.1[key.1.len() - 1] }),
             (WIMAX_KEYS, |key| if key.0 == "kind" { "wimax" } else { key.1[0] }),
+            (WIMAX_KEYS, |key| if key.0 == "kind" { "wimax" } else { key.1[key.1.len() - 1] }),
         ] {
             assert!(cell(keys, values).is_ok(), "{:?}", cell(keys, values));
         }
@@ -211,14 +229,16 @@ mod tests {
     #[test]
     fn links_of_a_wimax_cell_have_services() {
         let text = "[[cells]]\nname = \"mast\"\nkind = \"wimax\"\n\
-                    frame = \"12.5ms\"\nsplit = \"1:1\"\n\
+                    frame = \"12.5ms\"\nsplit = \"1:1\"\nscheduling = \"in-turn\"\n\
                     [[links]]\nname = \"a\"\ncell = \"mast\"\nservice = \"nrtps\"\n\
                     [[links]]\nname = \"b\"\ncell = \"mast\"\nrate = \"16M\"\n";
         let links = links(text).unwrap();
         let cells = links.iter().map(|link| link.config.forward.cell.clone().unwrap());
         let cells: Vec<CellConfig> = cells.collect();
         assert_eq!([cells[0].service, cells[1].service], [Service::Nrtps, Service::Rtps]);
-        let config = WimaxConfig { frame_us: 12_500, split: (1, 1), ..WimaxConfig::default() };
+        let scheduling = Scheduling::InTurn;
+        let usual = WimaxConfig::default();
+        let config = WimaxConfig { frame_us: 12_500, split: (1, 1), scheduling, ..usual };
         assert_eq!(cells[0].medium, Medium::Wimax(config));
     }
 
@@ -238,6 +258,10 @@ mod tests {
             (format!("{home}{link}service = \"rtps\"\n"), "line 4: home is a Wi-Fi cell"),
             (home.replace("wifi", "wimax") + "frame = \"6ms\"\n", "line 4: frame: \"6ms\" is no"),
             (home.replace("wifi", "wimax") + "split = \"1:0\"\n", "line 4: split: \"1:0\" is no"),
+            (
+                home.replace("wifi", "wimax") + "scheduling = \"fifo\"\n",
+                "line 4: scheduling: \"fifo\" is no scheduling: give max-min, proportional or",
+            ),
             (format!("{home}{link}rate = \"3M\"\n"), "line 7: 802.11n has no rate of 3.00 Mbit/s"),
             (format!("{home}{link}preset = \"dsl\"\n"), "line 4: preset and cell both say"),
             (

@@ -61,6 +61,29 @@ fn is_about(rate: f64, expected: f64) -> bool {
 }
 
 #[test]
+fn a_sender_begins_with_a_window_in_a_round_trip_or_with_a_packet_a_second() {
+    let rates = |first_rate| {
+        let mut run = Run::new(RateControlConfig { first_rate, ..config() });
+        run.control.on_rtt(Time::ZERO, RTT);
+        let packets = |rate: f64| rate / SIZE as f64;
+        let by_handshake = packets(run.control.rate());
+        run.control.on_sent(run.now, SIZE, true);
+        run.now += RTT;
+        run.report(SIZE as f64 / RTT.as_secs_f64(), 0.0);
+        let answered = packets(run.control.rate()) * RTT.as_secs_f64();
+        run.round(0.0);
+        [by_handshake, answered, packets(run.control.rate()) * RTT.as_secs_f64()]
+    };
+    let by_packet = rates(FirstRate::Packet);
+    assert!(is_about(by_packet[0], 1.0), "one a second: {by_packet:?}");
+    assert!(is_about(by_packet[1], 1.0), "one in a round trip: {by_packet:?}");
+    assert!(is_about(by_packet[2], 2.0), "then it doubles: {by_packet:?}");
+    let by_window = rates(FirstRate::Window);
+    let window = 4_380.0_f64.max(2.0 * SIZE as f64).min(4.0 * SIZE as f64) / SIZE as f64;
+    assert!(is_about(by_window[0] * RTT.as_secs_f64(), window), "{by_window:?}");
+}
+
+#[test]
 fn one_packet_per_second_goes_out_before_the_round_trip_time_is_known() {
     let mut run = Run::new(config());
     run.control.on_sent(run.now, SIZE, true);

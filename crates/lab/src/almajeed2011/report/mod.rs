@@ -6,10 +6,11 @@ mod figure;
 
 use maud::{Markup, PreEscaped, html};
 
-use super::cell::{Carrier, Cell, Setup};
+use super::beside::{Beside, Part, beside};
+use super::cell::{Carrier, Cell, Scenario, Setup};
 use super::measure::{Measured, Outcome};
 use super::paper::{COLUMNS, Column, Measure, TITLES};
-use super::statement::{Statement, statements, tcp_beside};
+use super::statement::{Statement, statements};
 use super::table::{Row, rows, varied_rows};
 use super::variation::{BESIDE, Variation};
 use crate::drawing::FigureError;
@@ -49,7 +50,13 @@ impl Experiment<'_> {
         }
     }
 
-    /// Figures 2 to 5, as far as there are runs for them.
+    /// What a TCP beside the video gets, as far as there are runs for it.
+    #[must_use]
+    pub fn beside(&self) -> Vec<Beside> {
+        beside(&varied_rows(&self.varied))
+    }
+
+    /// Tables 3 to 10 drawn, and figures 2 to 5, as far as there are runs for them.
     ///
     /// # Errors
     /// The drawing library's.
@@ -70,10 +77,10 @@ impl Experiment<'_> {
         let body = html! {
             (self.heading())
             (said(&self.statements()))
-            (tables(self.setup, &rows))
-            @if !figures.is_empty() {
+            (tables(self.setup, &rows, &figures))
+            @if figures.iter().any(|figure| figure.table.is_none()) {
                 h2 id="figures" { "Figures 2 to 5" }
-                @for figure in &figures {
+                @for figure in figures.iter().filter(|figure| figure.table.is_none()) {
                     p { (figure.caption) }
                     div { (PreEscaped(&figure.svg)) }
                 }
@@ -149,16 +156,27 @@ const fn class_of(verdict: Verdict) -> &'static str {
     }
 }
 
-fn tables(setup: &Setup, rows: &[Row]) -> Markup {
+fn tables(setup: &Setup, rows: &[Row], figures: &[Figure]) -> Markup {
     html! {
         h2 id="tables" { "Tables 3 to 10" }
         p {
             "Means over the seeds with 95 % intervals"
-            @if setup.are_papers() { ", and the paper's values in grey" }
-            ". Ours are connections=auto, as many as bring rate while no queue grows, and SCTP: \
-             one association in the place of the connections, which repeats what is lost."
+            @if setup.are_papers() {
+                ", and the paper's values in grey; in the figures, these are rings"
+            }
+            ". Ours are connections=auto, as many as bring rate while no queue grows; SCTP, one \
+             association in the place of the connections, which repeats what is lost; and both \
+             Multipath DCCP and SCTP by a sender that is a station of two cells (MP and SCTP2 in \
+             the figures)."
         }
-        @for (number, title) in TITLES { (table(setup, rows, number, title)) }
+        @for (number, title) in TITLES {
+            (table(setup, rows, number, title))
+            div.mosaic {
+                @for figure in figures.iter().filter(|figure| figure.table == Some(number)) {
+                    (PreEscaped(&figure.svg))
+                }
+            }
+        }
     }
 }
 
@@ -215,20 +233,23 @@ fn ours(rows: &[Row], varied: &[(Variation, Row)]) -> Markup {
     let at_five = rows.iter().filter(|row| row.is_as_usual());
     let mut at_five: Vec<&Row> = at_five.collect();
     at_five.sort_by_key(|row| (row.cell.scenario, row.cell.frame_us, row.cell.carrier));
-    let beside: Vec<&Row> =
-        varied.iter().filter(|(it, _)| it.set == BESIDE).map(|(_, row)| row).collect();
-    let tcp = |row: &Row| tcp_beside(row).map(|it| it.mean);
-    let one = beside.first().and_then(|row| tcp(row));
     html! {
-        h2 id="ours" { "Quality in time, connections=auto and SCTP beside it" }
+        h2 id="ours" { "Quality in time, and ours: connections=auto, SCTP, two cells" }
         p {
             "The paper scores what arrived, however late. A viewer who waits for 6 s and then \
              watches at 30 pictures a second sees what arrived in time: the second column."
         }
+        p {
+            "Over two cells, the sender is the first station of a second cell as well, which has \
+             stations and traffic of its own and loses packets by itself. One MP-DCCP connection \
+             (RFC 9897) sends each slice by the cell where it arrives first, and one SCTP \
+             association does the same. Both have the radio of two cells: compare them with each \
+             other, and with twice what one has."
+        }
         div.scroll { table {
             thead { tr {
                 th { "" } th { "PSNR-Y of all that came" } th { "in time" } th { "SSIM" }
-                th { "slices lost, %" }
+                th { "slices lost, %" } th { "mean delay, s" } th { "kbit/s" }
             } }
             tbody { @for row in at_five {
                 tr class=[row.cell.carrier.is_ours().then_some("ours")] {
@@ -238,31 +259,59 @@ fn ours(rows: &[Row], varied: &[(Variation, Row)]) -> Markup {
                     td { (shown_as(row, 2, |it| it.psnr_y_in_time_db)) }
                     td { (shown_as(row, 3, |it| it.ssim)) }
                     td { (shown_as(row, 1, |it| Measure::Lost.of(it))) }
+                    td { (shown_as(row, 3, |it| it.delay_s)) }
+                    td { (shown_as(row, 0, |it| Some(it.throughput_kbps))) }
                 }
             } }
         } }
-        @if let Some(one) = one {
-            h3 id="beside" { "A TCP beside the video" }
-            p {
-                "To node C over frames of 20 ms, a TCP transfer goes through the same queues \
-                 while the video is sent. Its share is against what it gets beside one \
-                 connection."
-            }
-            div.scroll { table {
-                thead { tr {
-                    th { "" } th { "video, kbit/s" } th { "TCP, kbit/s" } th { "TCP's share" }
-                } }
-                tbody { @for row in beside {
-                    tr class=[row.cell.carrier.is_ours().then_some("ours")] {
-                        td { (row.cell.carrier) }
-                        td { (shown_as(row, 0, |it| Some(it.throughput_kbps))) }
-                        td { (shown_as(row, 0, |it| it.tcp_kbps)) }
-                        td { (tcp(row).map_or(String::new(), |kbps| format!("{:.2}", kbps / one))) }
-                    }
+        (with_tcp(&beside(varied)))
+    }
+}
+
+/// What a TCP gets: a column for each place.
+fn with_tcp(all: &[Beside]) -> Markup {
+    let mut places: Vec<(Scenario, u32)> =
+        all.iter().map(|it| (it.scenario, it.frame_us)).collect();
+    places.dedup();
+    let mut carriers: Vec<Carrier> = all.iter().map(|it| it.carrier).collect();
+    carriers.sort_unstable();
+    carriers.dedup();
+    let found = |place: &(Scenario, u32), carrier: Carrier| {
+        all.iter().find(|it| (it.scenario, it.frame_us) == *place && it.carrier == carrier)
+    };
+    html! { @if !all.is_empty() {
+        h3 id="beside" { "A TCP beside the video, kbit/s" }
+        p {
+            "A TCP transfer goes through the same queues to the same place while the video is \
+             sent. In grey: its share, as a multiple of what it has beside one connection to that \
+             place, and the video's rate. A sender with two cells has one in each; to node C and \
+             from user to user both of them, and the video, share what is behind the cells."
+        }
+        div.scroll { table {
+            thead { tr {
+                th { "" }
+                @for (scenario, frame_us) in &places { th {
+                    (scenario) small { br; (milliseconds(*frame_us)) }
                 } }
             } }
-        }
-    }
+            tbody { @for carrier in &carriers {
+                tr class=[carrier.is_ours().then_some("ours")] {
+                    td { (carrier) }
+                    @for place in &places { td {
+                        @if let Some(it) = found(place, *carrier) {
+                            (part(&it.tcp, ""))
+                            @if let Some(other) = &it.other { (part(other, " in the other cell")) }
+                            small { "video " (format!("{:.0}", it.video_kbps)) }
+                        } @else { "–" }
+                    } }
+                }
+            } }
+        } }
+    } }
+}
+
+fn part(Part { kbps, share }: &Part, what: &str) -> Markup {
+    html! { (format!("{kbps:.0}")) small { "× " (format!("{share:.2}")) (what) } }
 }
 
 fn shown_as(row: &Row, digits: usize, of: impl Fn(&Outcome) -> Option<f64>) -> String {
@@ -302,7 +351,8 @@ fn sensitive(rows: &[Row], varied: &[(Variation, Row)]) -> Markup {
     html! {
         h2 id="sensitivity" { "Sensitivity" }
         p { "Single parameters chosen otherwise; in grey what the tables have." }
-        @for group in varied.chunk_by(|a, b| a.0 == b.0) {
+        @let chosen = varied.chunk_by(|a, b| a.0 == b.0);
+        @for group in chosen.filter(|group| group[0].0.set != BESIDE) {
             @let variation = group[0].0;
             h3 { (variation) " " code { "--set " (variation.set) } }
             div.scroll { table {
@@ -347,13 +397,6 @@ impl Row {
     }
 }
 
-impl Column {
-    fn paper(&self, carrier: Carrier) -> Option<f64> {
-        let value = |(connections, _): &&(u32, f64)| Carrier::Dccp(*connections) == carrier;
-        self.values.iter().find(value).map(|(_, value)| *value)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::cell::Scenario;
@@ -394,7 +437,7 @@ mod tests {
             "paper 35.2",
             "With four connections slices take longer than with one.",
             "Figure 3: arrival of the groups of pictures",
-            "A TCP beside the video",
+            "A TCP beside the video, kbit/s",
             "id=\"differences\"",
             "id=\"sensitivity\"",
             "id=\"assumptions\"",
@@ -403,6 +446,11 @@ mod tests {
             assert!(report.contains(part), "{part}");
         }
         assert!(!report.contains("href=\"http") && !report.contains("src="));
-        assert_eq!(experiment.figures().unwrap().len(), 3, "figure 2 needs other cells");
+        let figures = experiment.figures().unwrap();
+        let names: Vec<&str> = figures.iter().map(|figure| figure.name.as_str()).collect();
+        // Figure 2 needs other cells.
+        let papers = ["figure-3", "figure-4", "figure-5"];
+        let drawn = ["table-4-period", "table-4-throughput", "table-5-delay", "table-6-psnr"];
+        assert_eq!(names, [&drawn[..], &papers].concat());
     }
 }

@@ -96,7 +96,7 @@ impl Flow {
         }
         let begun = self.begun.as_mut()?;
         begun.sent += part;
-        begun.is_lost |= link.loses_frame();
+        begun.is_lost |= link.loses_frame(now);
         Some(header + part)
     }
 
