@@ -12,20 +12,21 @@
 //!    span begins anew when data waits for the first time in it, and while connections are still
 //!    being opened, for 4 s at most: one whose Request is lost comes a second later. Until the
 //!    second or the third rule has applied, three quarters of them are enough to go on with; and
-//!    where the round-trip time keeps still, within 3 % of the lowest one ever or 1 ms, one loss
+//!    where the round-trip time keeps still, within 8 % of the lowest one ever or 2 ms, one loss
 //!    event in 80 packets or more is, and the loss event rate is what it is in the end.
 //! 2. Where the mean round-trip time of a span is a quarter above that of the best span, and 5 ms,
 //!    a quarter of the connections rest, one at least, and no more are tried for 8 s. Until this or
 //!    the third rule has applied, more connections have 2 s: those that are new have lost little,
 //!    and will send less.
 //! 3. For each number of connections, means of rate and loss are kept, for a minute, or for 5 s
-//!    where fewer than four loss events were seen. Loss is counted, in events per packet. The rate is what was sent; where the
-//!    application left something out for lack of room in most of a span, it is what the connections
-//!    were allowed to send. Where the present number brings less than half of what it should bring
-//!    beyond one that is two thirds of it at most, or loses twice as much, that one is gone back
-//!    to, and no more are tried for 8 s, then 16 s, up to 64 s. With few loss events seen at the
-//!    present number, rates are not compared; with few seen at the other one, a quarter is enough;
-//!    with either, losses must be three times as many, or six times where hardly any were seen.
+//!    where fewer than four loss events were seen. Loss is counted, in events per packet. The rate
+//!    is what was sent; where the application left something out for lack of room in most of a
+//!    span, it is what the connections were allowed to send. Where the present number brings less
+//!    than half of what it should bring beyond one that is two thirds of it at most, or loses twice
+//!    as much, that one is gone back to, and no more are tried for 8 s, then 16 s, up to 64 s. With
+//!    few loss events seen at the present number, rates are not compared; with few seen at the
+//!    other one, a quarter is enough; with either, losses must be three times as many, or six times
+//!    where hardly any were seen.
 //! 4. Else, where data waited or was left out for most of the span, something was lost, and the
 //!    round-trip time is within a tenth of the best, there are twice as many; once the second or
 //!    the third rule has applied, a quarter more, one at least. From then on, and where losses are
@@ -100,8 +101,8 @@ const CALM_FACTOR: f64 = 1.1;
 const CALM_MIN_S: f64 = 0.002;
 
 /// By how much it is ever greater than the lowest one where nobody else fills a queue.
-const STILL_FACTOR: f64 = 1.03;
-const STILL_MIN_S: f64 = 0.001;
+const STILL_FACTOR: f64 = 1.08;
+const STILL_MIN_S: f64 = 0.002;
 
 /// The part of its share of rate that a connection must bring; and where what fewer brought was
 /// measured for a short time only.

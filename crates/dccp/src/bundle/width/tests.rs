@@ -61,7 +61,7 @@ fn there_are_more_until_the_link_is_full() {
 
 #[test]
 fn where_others_come_and_go_in_a_queue_there_are_more_step_by_step() {
-    let widths = run_beside(&LOSSY, true, 60, 0.003);
+    let widths = run_beside(&LOSSY, true, 60, 0.006);
     assert!(widths.is_sorted_by(|a, b| b <= &(a * 2)), "{widths:?}");
     assert!(widths[1] == 1 && widths[8] >= 8, "{widths:?}");
 }
