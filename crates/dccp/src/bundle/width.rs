@@ -153,7 +153,7 @@ impl Connections {
 pub struct Look {
     /// How many of them are connected.
     pub connections: usize,
-    /// Their round-trip time, once measured: smoothed, or the shortest since the last look.
+    /// Their smoothed round-trip time, once measured.
     pub rtt: Option<Duration>,
     /// The mean of their loss event rates, of those that lost something.
     pub loss_event_rate: f64,

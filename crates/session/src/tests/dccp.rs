@@ -323,7 +323,7 @@ fn lossy_paths_carry_the_stream_after_three_seconds_at_most_whoever_calls() {
     });
 }
 
-/// As where programs wait for a processor: single round trips are longer, the shortest are not.
+/// As where programs wait for a processor.
 #[test]
 fn paths_whose_round_trips_tremble_carry_the_stream_after_three_seconds_at_most() {
     let link = LinkConfig { jitter: Duration::from_millis(4), ..wide(0.01) };

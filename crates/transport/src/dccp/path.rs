@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anabranch_dccp::{Look, Width};
+use anabranch_dccp::Width;
 use anabranch_sansio::{FourTuple, PathId, Time};
 
 use crate::{PathReport, PathState};
@@ -35,9 +35,6 @@ pub(super) struct Path {
     pub(super) generation: u32,
     pub(super) state: PathState,
     rtt: Option<(Duration, Duration)>,
-    /// The shortest round trip since the connections were last looked at: a queue makes all of them
-    /// longer, a busy machine only some.
-    shortest_rtt: Option<Duration>,
     /// Since when an answer is waited for.
     waiting_since: Option<Time>,
     /// Datagrams that ask for one, since the last one came.
@@ -80,7 +77,6 @@ impl Path {
             generation: 0,
             state: PathState::Unconfirmed,
             rtt: None,
-            shortest_rtt: None,
             waiting_since: None,
             asked: 0,
             answered_at: now,
@@ -121,7 +117,6 @@ impl Path {
 
     /// RFC 6298 section 2.
     fn measure(&mut self, sample: Duration) {
-        self.shortest_rtt = Some(self.shortest_rtt.map_or(sample, |least| least.min(sample)));
         self.rtt = Some(match self.rtt {
             None => (sample, sample / 2),
             Some((mean, variation)) => {
@@ -133,17 +128,6 @@ impl Path {
 
     pub(super) fn srtt(&self) -> Option<Duration> {
         self.rtt.map(|(mean, _)| mean)
-    }
-
-    /// The connections are looked at.
-    pub(super) fn look(&mut self, now: Time, look: &Look) {
-        self.width.look(now, look);
-        self.shortest_rtt = None;
-    }
-
-    /// What a round trip took at least lately.
-    pub(super) fn shortest_rtt(&self) -> Option<Duration> {
-        self.shortest_rtt.or(self.srtt())
     }
 
     /// How long an answer may take.

@@ -15,6 +15,7 @@ const FILES = 'files';
 const PARTS = 'parts';
 /** A tab that was closed does not come back later. */
 const KEPT_MS = 24 * 3_600_000;
+
 /** Of one tab, in the browser's database; where it has none, nothing is kept. */
 export class KeptParts implements PartStore {
   readonly #tab: string;

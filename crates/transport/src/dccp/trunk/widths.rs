@@ -21,7 +21,7 @@ impl Trunk {
         for id in self.paths.keys().copied().collect::<Vec<_>>() {
             let Some(look) = self.look(now, id) else { continue };
             if let Some(path) = self.paths.get_mut(&id) {
-                path.look(now, &look);
+                path.width.look(now, &look);
             }
             if self.is_caller {
                 self.open_missing(now, endpoint, id);
@@ -50,7 +50,7 @@ impl Trunk {
         let losses = || used.iter().map(|it| it.congestion.loss_event_rate).filter(|it| *it > 0.0);
         (path.width.look_at() <= now).then(|| Look {
             connections: used.len(),
-            rtt: path.shortest_rtt(),
+            rtt: path.srtt(),
             loss_event_rate: losses().sum::<f64>() / losses().count().max(1) as f64,
             loss_events: path.counters.loss_events,
             bytes: path.counters.bytes_sent,
