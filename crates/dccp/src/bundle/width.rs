@@ -19,14 +19,14 @@
 //!    the third rule has applied, more connections have 2 s: those that are new have lost little,
 //!    and will send less.
 //! 3. For each number of connections, means of rate and loss are kept, for a minute, or for 5 s
-//!    where fewer than four loss events were seen. Loss is counted, in events per packet. The rate
-//!    is what was sent; where the application left something out for lack of room in most of a
-//!    span, it is what the connections were allowed to send. Where the present number brings less
-//!    than half of what it should bring beyond one that is two thirds of it at most, or loses twice
-//!    as much, that one is gone back to, and no more are tried for 8 s, then 16 s, up to 64 s. With
-//!    few loss events seen at the present number, rates are not compared; with few seen at the
-//!    other one, a quarter is enough; with either, losses must be three times as many, or six times
-//!    where hardly any were seen.
+//!    where fewer than four loss events were seen. The rate is what was sent; where the application
+//!    left something out for lack of room in most of a span, it is what the connections were
+//!    allowed to send. Where the present number brings less than half of what it should bring
+//!    beyond one that is two thirds of it at most, or loses twice as much by its loss event rate
+//!    and by the losses that were counted, that one is gone back to, and no more are tried for 8 s,
+//!    then 16 s, up to 64 s. With few loss events seen at the present number, rates are not
+//!    compared; with few seen at the other one, a quarter is enough; with either, losses must be
+//!    three times as many, or six times where hardly any were seen.
 //! 4. Else, where data waited or was left out for most of the span, something was lost, and the
 //!    round-trip time is within a tenth of the best, there are twice as many; once the second or
 //!    the third rule has applied, a quarter more, one at least. From then on, and where losses are
@@ -396,13 +396,14 @@ impl Mean {
         let gain = if events >= EVENTS_COMPARED { GAIN_MIN } else { GAIN_MIN_UNSURE };
         let is_known = self.events >= EVENTS_COMPARED;
         let is_vain = is_known && self.rate < before.rate * (1.0 + gain * share);
-        is_vain || self.loses_more_than(before)
+        let seems_to = self.loss > loss_factor(events) * before.loss;
+        is_vain || seems_to && self.counts_more_than(before)
     }
 
-    /// Whether much more of what it sends meets losses. They are counted: the loss event rate of a
-    /// connection that has seen few is mostly what was reckoned from its rate (RFC 5348 section
-    /// 6.3.1), a half or a tenth of what the network loses.
-    fn loses_more_than(&self, before: &Self) -> bool {
+    /// Whether much more of what it sends was counted as lost. The loss event rate of a connection
+    /// that has seen few losses is mostly what was reckoned from its rate (RFC 5348 section 6.3.1),
+    /// a half or a tenth of what the network loses; and few that are counted come by chance.
+    fn counts_more_than(&self, before: &Self) -> bool {
         let ((events, packets), (events_before, packets_before)) = (self.counted, before.counted);
         let loss_before = events_before.max(1.0) / packets_before;
         events / packets > loss_factor(events.min(events_before)) * loss_before
