@@ -3,7 +3,7 @@
 //! All clauses are those of IEEE 802.16-2009. A frame begins with the maps: which slots of the
 //! downlink are whose, and which of the uplink. A station tells the base station what waits when it
 //! is polled, or in the burst that it sends, and gets slots in the next frame. What is short goes
-//! to rtPS first; within a service, shares are as [`Scheduling`] has it.
+//! to rtPS first; within a service, shares are as [`Scheduling`](crate::Scheduling) has it.
 
 mod flow;
 mod layout;
