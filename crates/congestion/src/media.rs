@@ -31,13 +31,18 @@ const CALM: Duration = Duration::from_millis(700);
 
 /// A live source that the model has held up for so long, without any queue, probes for bandwidth at
 /// once: what it tried so far was its own rate, and the draft would wait for up to three seconds.
+/// Where that brought nothing, as losses of a burst end a probe, the next one waits for twice as
+/// long.
 const HELD_UP: Duration = Duration::from_millis(250);
 
 /// A queue shows what the path carries, as long as the model does not let this much less through.
 const SLUMP: f64 = 0.7;
 
-/// The weight of a round trip's losses in the estimate of the background.
-const BACKGROUND_WEIGHT: f64 = 1.0 / 8.0;
+/// What each round trip leaves of those before in the estimate of the background.
+const BACKGROUND_DECAY: f64 = 7.0 / 8.0;
+
+/// Packets that the estimate of the background takes at least.
+const BACKGROUND_PACKETS_MIN: usize = 100;
 
 /// The share of a round trip that is lost with all its copies and opens the circuit breaker, and
 /// the one that closes it.
@@ -54,7 +59,7 @@ const BREAKER_ROUNDS: u32 = 3;
 ///
 /// - While the round trip is near its lowest and no more is sent than the path delivers, there is
 ///   no queue that could overflow. Losses are then the path's *background*: they are averaged, and
-///   the model never hears of them.
+///   the model never hears of them. The pace makes up for them: what arrives is the model's rate.
 /// - While the round trip is longer, or bandwidth is probed by sending more than the path delivers,
 ///   the model hears of what exceeds the background by more than chance would have it. From there
 ///   on it does as the draft says; a loss-based flow on the same bottleneck, which keeps its queue
@@ -78,11 +83,10 @@ const BREAKER_ROUNDS: u32 = 3;
 /// The round trip is that of the path without queues for longer than in the draft: it is renewed
 /// whenever the queue empties by itself, instead of by cutting the window twice in ten seconds.
 ///
-/// Known limits: goodput falls with the square of the share delivered, because what was delivered
-/// is the rate that is sent; beyond 20 % of random loss it falls further. A queue shorter than the
-/// threshold of the round trip (5 ms, or a quarter of it) is seen by its losses only while
-/// bandwidth is probed. Where the delay varies by more than that without a queue, losses count as
-/// in BBR.
+/// Known limits: beyond 20 % of random loss goodput falls further than by what is lost. A queue
+/// shorter than the threshold of the round trip (5 ms, or a quarter of it) is seen by its losses
+/// only while bandwidth is probed. Where the delay varies by more than that without a queue, losses
+/// count as in BBR.
 #[derive(Debug)]
 pub struct Media {
     model: Bbr,
@@ -93,8 +97,8 @@ pub struct Media {
     calm_since: Option<Time>,
     /// Since when the model holds the source up.
     held_up_since: Option<Time>,
-    /// Whether it was probed for that.
-    was_probed: bool,
+    /// For how long the model may do so before bandwidth is probed for that.
+    patience: Duration,
     /// The model's rate when there was a queue last; 0 if there was none.
     full_at: f64,
 }
@@ -116,7 +120,7 @@ impl Media {
             is_live: start_rate.is_some(),
             calm_since: None,
             held_up_since: None,
-            was_probed: false,
+            patience: HELD_UP,
             full_at: 0.0,
         }
     }
@@ -152,19 +156,26 @@ impl Media {
         }
     }
 
-    /// Probes for bandwidth where a source waits for nothing but the model: once, until it had what
-    /// it wanted. A path that carries no more is not asked again and again.
+    /// Probes for bandwidth where a source waits for nothing but the model; less and less often,
+    /// until it had what it wanted, as a path that carries no more is not asked again and again.
     fn follow_source(&mut self, now: Time, is_app_limited: bool) {
         if is_app_limited {
             self.held_up_since = None;
-            self.was_probed = false;
+            self.patience = HELD_UP;
             return;
         }
         let since = *self.held_up_since.get_or_insert(now);
-        let is_calm = self.calm_since.is_some_and(|calm| now - calm.max(since) >= HELD_UP);
-        if self.is_live && is_calm && !self.was_probed {
-            self.was_probed = self.model.probe_now();
+        let is_calm = self.calm_since.is_some_and(|calm| now - calm.max(since) >= self.patience);
+        if self.is_live && is_calm && self.model.probe_now() {
+            self.held_up_since = Some(now);
+            self.patience = self.patience.saturating_mul(2);
         }
+    }
+
+    /// What goes out for one byte that arrives, as far as the path loses without congestion.
+    fn repetition(&self) -> f64 {
+        let lost = if self.judge.is_open { 0.0 } else { self.judge.background().min(BREAKER.0) };
+        1.0 / (1.0 - lost)
     }
 }
 
@@ -172,8 +183,9 @@ impl Media {
 #[derive(Debug)]
 struct Judge {
     smss: usize,
-    /// The share of data that is lost without congestion.
-    background: f64,
+    /// Bytes sent, and lost, in the last round trips without congestion.
+    sent: f64,
+    lost: f64,
     /// Whether the last round trip was longer than one without a queue.
     is_inflated: bool,
     /// How many of the round trip's samples tell of a queue, as far as all do.
@@ -198,7 +210,8 @@ impl Judge {
     const fn new(smss: usize) -> Self {
         Self {
             smss,
-            background: 0.0,
+            sent: 0.0,
+            lost: 0.0,
             is_inflated: false,
             queued_samples: Some(0),
             was_queued: false,
@@ -239,10 +252,10 @@ impl Judge {
     fn end_round(&mut self, ack: &Ack) {
         let delivered = ack.delivered - self.round_begin;
         let sent = (self.lost_in_round + delivered).max(1) as f64;
-        let share = self.lost_in_round as f64 / sent;
         let missing = self.missing_in_round as f64 / sent;
         if !self.is_suspicious_round && !self.is_open {
-            self.background += (share - self.background) * BACKGROUND_WEIGHT;
+            self.sent = self.sent * BACKGROUND_DECAY + sent;
+            self.lost = self.lost * BACKGROUND_DECAY + self.lost_in_round as f64;
         }
         self.heavy_rounds = if missing > BREAKER.0 { self.heavy_rounds + 1 } else { 0 };
         self.is_open = match self.is_open {
@@ -256,6 +269,11 @@ impl Judge {
         self.lost_in_round = 0;
         self.missing_in_round = 0;
         self.is_suspicious_round = false;
+    }
+
+    /// The share of data that is lost without congestion: the less was sent, the less is said.
+    fn background(&self) -> f64 {
+        self.lost / self.sent.max((BACKGROUND_PACKETS_MIN * self.smss) as f64)
     }
 
     /// What the model hears of `lost` bytes out of a flight.
@@ -272,7 +290,7 @@ impl Judge {
     /// What the background takes of a flight, with four standard deviations of it: a false alarm
     /// costs a cycle of seconds, an overflowing queue loses many times more.
     fn expected(&self, in_flight: usize) -> u64 {
-        let mean = self.background * in_flight as f64;
+        let mean = self.background() * in_flight as f64;
         (mean + 4.0 * (mean * self.smss as f64).sqrt()) as u64
     }
 }
@@ -283,7 +301,8 @@ impl CongestionController for Media {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        self.model.pacing_rate()
+        let pace = |rate: Rate| Rate::bps((rate.as_bps() as f64 * self.repetition()) as u64);
+        self.model.pacing_rate().map(pace)
     }
 
     fn bandwidth(&self) -> Option<Rate> {
@@ -380,7 +399,7 @@ mod tests {
 
     #[test]
     fn loss_that_delay_does_not_explain_costs_no_more_than_itself() {
-        for (loss_every, least) in [(100, 0.95), (20, 0.86), (10, 0.77)] {
+        for (loss_every, least) in [(100, 0.975), (20, 0.935), (10, 0.885)] {
             let media = share(&mut pipe(loss_every));
             assert!(media > least, "{media} with every {loss_every}th chunk lost");
         }
@@ -392,14 +411,32 @@ mod tests {
 
     #[test]
     fn the_background_is_learnt_where_the_queue_is_empty() {
-        let background = pipe(20).controller.judge.background;
+        let background = pipe(20).controller.judge.background();
         assert!((0.04..0.06).contains(&background), "{background}");
+    }
+
+    #[test]
+    fn the_background_is_known_after_a_few_round_trips() {
+        let mut pipe = live(Some(Rate::mbps(30)));
+        pipe.loss_every = 20;
+        pipe.run_for(secs(1));
+        let background = pipe.controller.judge.background();
+        assert!((0.045..0.055).contains(&background), "{background}");
+    }
+
+    #[test]
+    fn a_round_trip_of_a_few_packets_is_no_background() {
+        let mut judge = Judge::new(SMSS);
+        judge.lost_in_round = 2 * SMSS as u64;
+        judge.end_round(&crate::testing::ack(Time::from_secs(1), SMSS, SMSS));
+        let background = judge.background();
+        assert!(background < 0.03, "{background}");
     }
 
     #[test]
     fn with_a_long_queue_what_exceeds_the_background_counts() {
         let mut judge = Judge::new(SMSS);
-        judge.background = 0.05;
+        (judge.sent, judge.lost) = (1e6, 0.05e6);
         let flight = 200 * SMSS;
         assert_eq!(judge.congestive(60_000, flight, 0), 0, "no queue");
         judge.is_inflated = true;

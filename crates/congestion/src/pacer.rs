@@ -10,9 +10,13 @@ const QUANTUM: Duration = Duration::from_millis(1);
 /// A quantum is at most as long as a transmission with segmentation offload can be.
 const QUANTUM_BYTES_MAX: usize = 64 << 10;
 
-/// How much a wakeup that comes late is made up for: twice the resolution of usual timers, and two
-/// quanta at most.
-const LATENESS_MAX: Duration = Duration::from_millis(2);
+/// How much of a pause is made up for: twice the resolution of usual timers, and two quanta at
+/// most.
+const PAUSE_MAX: Duration = Duration::from_millis(2);
+
+/// How much a late wakeup is made up for while data waited for it: on a busy machine each may be as
+/// late as this, and the path would carry a part of its rate only.
+const LATENESS_MAX: Duration = Duration::from_millis(20);
 
 /// Lets data out in quanta, at the rate of the path's congestion controller.
 #[derive(Debug, Default)]
@@ -21,6 +25,8 @@ pub struct Pacer {
     drained: Time,
     /// Whether a quantum is used up, so that nothing goes out before `drained`.
     is_closed: bool,
+    /// Whether data waits for `drained`.
+    holds_data: bool,
 }
 
 impl Pacer {
@@ -34,6 +40,11 @@ impl Pacer {
     #[must_use]
     pub fn opens_at(&self) -> Option<Time> {
         self.is_closed.then_some(self.drained)
+    }
+
+    /// Whether data waits that would go out if the pacer were open.
+    pub const fn set_holds_data(&mut self, holds_data: bool) {
+        self.holds_data = holds_data;
     }
 
     /// Time has passed: [`opens_at`](Self::opens_at) never tells what is over.
@@ -54,7 +65,10 @@ impl Pacer {
         self.on_time(now);
         let quantum = (rate.bytes_in(QUANTUM) as usize).min(QUANTUM_BYTES_MAX).max(2 * packet);
         let quantum = rate.time_for(quantum as u64);
-        let lateness = LATENESS_MAX.min(quantum.saturating_mul(2));
+        let lateness = match self.holds_data {
+            true => LATENESS_MAX,
+            false => PAUSE_MAX.min(quantum.saturating_mul(2)),
+        };
         let start = self.drained.max(now.saturating_sub(lateness));
         self.drained = start + rate.time_for(bytes as u64);
         // A packet that fits no more goes out with the next quantum, and not alone.
@@ -138,6 +152,37 @@ mod tests {
         assert_eq!(late(Duration::ZERO), 10);
         assert_eq!(late(Duration::from_millis(1)), 20);
         assert_eq!(late(Duration::from_secs(1)), 30, "two milliseconds and a quantum");
+    }
+
+    #[test]
+    fn regression_a_machine_that_woke_each_ten_milliseconds_sent_at_a_third_of_the_rate() {
+        let mut pacer = Pacer::default();
+        let sent: u32 = (0..100)
+            .map(|n| {
+                let packets = send_all(&mut pacer, Time::from_millis(1_000 + 10 * n), RATE);
+                pacer.set_holds_data(true);
+                packets
+            })
+            .sum();
+        assert!((990..=1_000).contains(&sent), "{sent} packets in a second");
+    }
+
+    #[test]
+    fn data_that_waited_for_a_sleeping_machine_does_not_go_out_all_at_once() {
+        let mut pacer = Pacer::default();
+        send_all(&mut pacer, Time::from_secs(1), RATE);
+        pacer.set_holds_data(true);
+        assert_eq!(send_all(&mut pacer, Time::from_secs(2), RATE), 22, "20 ms and a quantum");
+    }
+
+    #[test]
+    fn once_no_data_waits_a_pause_is_a_pause() {
+        let mut pacer = Pacer::default();
+        send_all(&mut pacer, Time::from_secs(1), RATE);
+        pacer.set_holds_data(true);
+        pacer.on_sent(Time::from_secs(2), 1_000, 1_000, RATE);
+        pacer.set_holds_data(false);
+        assert_eq!(send_all(&mut pacer, Time::from_secs(3), RATE), 4, "2 ms and a quantum");
     }
 
     #[test]

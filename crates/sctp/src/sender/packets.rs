@@ -335,8 +335,11 @@ impl DataSender {
             self.rate.note_pause();
         }
         for path in self.paths.ids() {
-            let is_held_back = waits && !self.paths.at(path).pacer.is_open(now);
-            if self.may_send_on(path) && !is_held_back && !self.outstanding.has_copies(path) {
+            let has_room = self.may_send_on(path);
+            let pacer = &mut self.paths.at_mut(path).pacer;
+            let is_held_back = waits && !pacer.is_open(now);
+            pacer.set_holds_data(has_room && is_held_back);
+            if has_room && !is_held_back && !self.outstanding.has_copies(path) {
                 self.outstanding.mark_app_limited(path);
             }
         }
