@@ -2,9 +2,14 @@
 
 use std::error::Error;
 
+use plotters::chart::ChartContext;
 use plotters::coord::Shift;
+use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
+use plotters::style::TextStyle;
 use thiserror::Error;
+
+use crate::Estimate;
 
 /// A figure that cannot be drawn.
 #[derive(Debug, Error)]
@@ -22,10 +27,16 @@ pub(crate) const TEAL: RGBColor = RGBColor(15, 135, 145);
 
 /// How far a line of a legend is from the next, in pixels.
 pub(crate) const LEGEND_LINE: u32 = 22;
-/// Length of a line's sample in a legend, in pixels.
+/// Length of a line's sample in a legend below each other, in pixels.
 const SAMPLE: i32 = 18;
+/// The same in a legend of lines that are dashed or marked.
+pub(crate) const LONG_SAMPLE: i32 = 26;
+/// Length of a dash, and of the gap behind it.
+pub(crate) const DASH: i32 = 5;
 
 pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+pub(crate) type Plane = Cartesian2d<RangedCoordf64, RangedCoordf64>;
+pub(crate) type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Plane>;
 
 /// An SVG document of this size in pixels.
 pub(crate) fn drawn(
@@ -48,12 +59,68 @@ pub(crate) fn legend_width<'a>(names: impl Iterator<Item = &'a str>) -> u32 {
     (names.map(|name| name.chars().count()).max().unwrap_or_default() * LETTER + 60) as u32
 }
 
+/// Text of this size in pixels.
+pub(crate) fn text(size: u32) -> TextStyle<'static> {
+    ("sans-serif", size).into_font().color(&TEXT)
+}
+
+/// How a value is written beside its axis.
+type Written<'a> = &'a dyn Fn(&f64) -> String;
+
+/// Draws axes with text of this size, and a line across the chart at each value of the upright one:
+/// what they are called, how many values they have, how one is written, and the upright one's
+/// colour.
+pub(crate) fn draw_axes(
+    chart: &mut Chart<'_, '_>,
+    font_size: u32,
+    x: (&str, usize, Written<'_>),
+    y: (&str, usize, RGBColor),
+) -> Result<(), Box<dyn Error>> {
+    let upright = ("sans-serif", font_size).into_font().color(&y.2);
+    chart
+        .configure_mesh()
+        .disable_x_mesh()
+        .bold_line_style(GRID)
+        .light_line_style(TRANSPARENT)
+        .axis_style(TEXT)
+        .x_labels(x.1)
+        .y_labels(y.1)
+        .x_label_formatter(&x.2)
+        .y_label_formatter(&label)
+        .x_desc(x.0)
+        .y_desc(y.0)
+        .x_label_style(text(font_size))
+        .y_label_style(upright.clone())
+        .axis_desc_style(upright)
+        .draw()?;
+    Ok(())
+}
+
+/// A mean's confidence interval, of no length where it has none.
+pub(crate) fn interval(x: f64, y: Estimate, color: RGBColor) -> PathElement<(f64, f64)> {
+    let half = y.drawn_half_width();
+    PathElement::new([(x, y.mean - half), (x, y.mean + half)], color.stroke_width(1))
+}
+
+/// Draws a line's sample in a legend, of dashes and gaps of these lengths.
+pub(crate) fn draw_sample(
+    area: &Area<'_>,
+    y: i32,
+    color: RGBColor,
+    (dash, gap): (i32, i32),
+) -> Result<(), Box<dyn Error>> {
+    for x in (0..LONG_SAMPLE).step_by((dash + gap) as usize) {
+        area.draw(&PathElement::new([(x, y), (x + dash, y)], color.stroke_width(2)))?;
+    }
+    Ok(())
+}
+
 /// Names lines beside their axes: within them a legend could cover a point.
 pub(crate) fn draw_legend<'a>(
     area: &Area<'_>,
     lines: impl Iterator<Item = (&'a str, RGBColor)>,
 ) -> Result<(), Box<dyn Error>> {
-    let style = ("sans-serif", 14).into_font().color(&TEXT);
+    let style = text(14);
     for (nth, (name, colour)) in (1..).zip(lines) {
         let y = nth * LEGEND_LINE as i32;
         area.draw(&PathElement::new([(8, y), (8 + SAMPLE, y)], colour.stroke_width(2)))?;
@@ -68,6 +135,11 @@ pub(crate) fn nice(value: f64) -> f64 {
     let magnitude = 10_f64.powf(value.log10().floor());
     let step = STEPS.into_iter().find(|step| value <= step * magnitude * (1.0 + 1e-9));
     step.unwrap_or(10.0) * magnitude
+}
+
+/// A value beside its axis.
+pub(crate) fn label(value: &f64) -> String {
+    short(*value)
 }
 
 /// Without a fraction where there is none.

@@ -2,24 +2,20 @@
 
 use std::error::Error;
 
-use plotters::chart::ChartContext;
-use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use crate::Estimate;
-use crate::drawing::{Area, FigureError, GRID, TEXT, drawn, nice, short};
+use crate::drawing::{
+    Area, Chart, DASH, FigureError, LONG_SAMPLE, TEXT, draw_axes, draw_sample, drawn, interval,
+    label, nice, text,
+};
 
 const PANEL: (u32, u32) = (690, 380);
 /// On the right of a graph, for its legend: the longest entry is "Anabranch-PR, 10 %".
 const LEGEND: u32 = 200;
 
-/// Length of a dash, and of the gap behind it.
-const DASH: i32 = 5;
-
 /// An axis of shares begins here, in per cent, where all are higher: it is about what is missing.
 const SHARES_FROM: f64 = 85.0;
-
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 /// A graph: lines over one axis.
 pub(crate) struct Graph {
@@ -54,38 +50,18 @@ impl Graph {
         let ((left, right), (bottom, top)) = (self.x_range(), self.y_range());
         let mut chart = ChartBuilder::on(&body)
             .margin(12)
-            .caption(&self.title, ("sans-serif", 17).into_font().color(&TEXT))
+            .caption(&self.title, text(17))
             .x_label_area_size(44)
             .y_label_area_size(62)
             .build_cartesian_2d(left..right, bottom..top)?;
-        self.draw_axes(&mut chart)?;
+        let (x, y) = (self.x, format!("in {}", self.unit));
+        draw_axes(&mut chart, 15, (x, self.x_labels(), &label), (&y, 6, TEXT))?;
         for line in &self.lines {
             line.draw(&mut chart, self.has_dots)?;
         }
         for (index, line) in (0..).zip(&self.lines) {
             line.draw_in_legend(&legend, 60 + index * 24)?;
         }
-        Ok(())
-    }
-
-    fn draw_axes(&self, chart: &mut Chart<'_, '_>) -> Result<(), Box<dyn Error>> {
-        let font = ("sans-serif", 15).into_font();
-        let label = |value: &f64| short(*value);
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .bold_line_style(GRID)
-            .light_line_style(TRANSPARENT)
-            .axis_style(TEXT)
-            .x_labels(self.x_labels())
-            .y_labels(6)
-            .x_label_formatter(&label)
-            .y_label_formatter(&label)
-            .x_desc(self.x)
-            .y_desc(format!("in {}", self.unit))
-            .label_style(font.color(&TEXT))
-            .axis_desc_style(font.color(&TEXT))
-            .draw()?;
         Ok(())
     }
 
@@ -131,25 +107,15 @@ impl Line {
         if !has_dots {
             return Ok(());
         }
-        let interval = |(x, y): &(f64, Estimate)| {
-            let ends = [(*x, y.mean - y.drawn_half_width()), (*x, y.mean + y.drawn_half_width())];
-            PathElement::new(ends, self.color.stroke_width(1))
-        };
-        chart.draw_series(self.points.iter().map(interval))?;
+        let intervals = self.points.iter().map(|(x, y)| interval(*x, *y, self.color));
+        chart.draw_series(intervals)?;
         chart.draw_series(path.into_iter().map(|at| Circle::new(at, 3, self.color.filled())))?;
         Ok(())
     }
 
     fn draw_in_legend(&self, area: &Area<'_>, y: i32) -> Result<(), Box<dyn Error>> {
-        const SAMPLE: i32 = 26;
-        let (len, gap) = if self.is_ours { (DASH, DASH) } else { (SAMPLE, 0) };
-        let mut x = 0;
-        while x < SAMPLE {
-            area.draw(&PathElement::new([(x, y), (x + len, y)], self.color.stroke_width(2)))?;
-            x += len + gap;
-        }
-        let style = ("sans-serif", 15).into_font().color(&TEXT);
-        area.draw_text(&self.name, &style, (SAMPLE + 8, y - 7))?;
-        Ok(())
+        let dashes = if self.is_ours { (DASH, DASH) } else { (LONG_SAMPLE, 0) };
+        draw_sample(area, y, self.color, dashes)?;
+        Ok(area.draw_text(&self.name, &text(15), (LONG_SAMPLE + 8, y - 7))?)
     }
 }

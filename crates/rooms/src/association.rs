@@ -2,17 +2,12 @@
 
 use std::time::Duration;
 
+pub(crate) use anabranch_rtc::NATIVE_SCTP_PORT as SCTP_PORT;
 use anabranch_sansio::Rate;
 use anabranch_session::{Bond, PATH_MTU_BASE};
 use anabranch_transport::{Encryption, SctpConfig};
 
 use crate::protocol::STREAMS;
-
-/// SCTP's own port at both ends, inside UDP.
-///
-/// An agent's is the first thing in its datagrams, and must not look like a browser's: neither
-/// below 1024, as STUN does, nor 5120 to 16383, as DTLS does (RFC 7983 section 7).
-pub(crate) const SCTP_PORT: u16 = 5_004;
 
 /// The same between two agents of a room, whose packets the server tells by it.
 pub(crate) const DIRECT_PORT: u16 = 5_005;

@@ -28,7 +28,8 @@ pub use dcep::ChannelOptions;
 pub use event::{CloseReason, Event};
 pub use sdp::OfferError;
 pub use server::{
-    AcceptError, CertificateError, ConnectionId, Protocol, RestartError, Server, ServerStats,
+    AcceptError, CertificateError, ConnectionId, NATIVE_SCTP_PORT, Protocol, RestartError, Server,
+    ServerStats,
 };
 
 /// The example of the README, run.

@@ -83,6 +83,12 @@ impl Protocol {
     }
 }
 
+/// SCTP's port at both ends of an association straight over UDP, at a port that browsers use, too.
+///
+/// The other end's is the first thing in its datagrams, and must not look like a browser's: neither
+/// below 1024, as STUN does, nor 5120 to 16383, as DTLS does (RFC 7983 section 7).
+pub const NATIVE_SCTP_PORT: u16 = 5_004;
+
 /// Counters of datagrams that reached no connection.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServerStats {

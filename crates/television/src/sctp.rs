@@ -1,15 +1,11 @@
 //! How SCTP is set up between a server and its viewers.
 
+/// SCTP's own port at both ends, inside UDP.
+pub use anabranch_rtc::NATIVE_SCTP_PORT as SCTP_PORT;
 use anabranch_session::PATH_MTU_BASE;
 use anabranch_transport::SctpConfig;
 
 use crate::protocol::STREAMS;
-
-/// SCTP's own port at both ends, inside UDP.
-///
-/// A viewer's is the first thing in its datagrams, and must not look like a browser's: neither
-/// below 1024, as STUN does, nor 5120 to 16383, as DTLS does (RFC 7983 section 7).
-pub const SCTP_PORT: u16 = 5_004;
 
 /// IP bytes up to which packets are tried that are longer than every link carries. Where three
 /// fifths of a channel fit, a key frame is missing in 12 of 40 half minutes with 1,500, in 4 of 40

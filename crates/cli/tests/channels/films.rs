@@ -1,6 +1,7 @@
 //! Films in foreign containers, which processes of their own read.
 
 use std::process::Command;
+use std::thread;
 
 use super::greedy::greedy;
 use super::media::noise;
@@ -11,25 +12,31 @@ use super::program::{Folder, Running};
 fn a_reader_that_is_killed_is_told_and_its_film_read_anew_while_the_server_goes_on() {
     let stream = ["libx264", "-preset", "ultrafast", "-qp", "10", "-pix_fmt", "yuv420p"];
     let units = ["libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8", "-b:v", "20M"];
-    for (film, coding) in [("film.mp4", stream), ("film.webm", units)] {
-        let folder = Folder::new(film);
-        noise(&folder.path().join(film), &[&["-c:v"], &coding[..]].concat());
-        let channels = format!(
-            "[[channel]]\nname = 'Film'\nsource = '{film}'\n\
-             [[channel]]\nname = 'Clock'\nsource = 'demo:clock'\n"
-        );
-        let mut server = Running::serve(&folder, &channels, free_port(), free_port());
-        server.until_all(&["1 Film: on air", "2 Clock: on air"]);
-        let readers = server.children();
-        let [reader] = readers[..] else { panic!("one reads for the server: {readers:?}") };
-        let killed = Command::new("kill").args(["-KILL", &reader.to_string()]).status().unwrap();
-        assert!(killed.success());
-        server.until("broke off: the process that read it was ended by signal 9");
-        let anew = std::iter::repeat_with(|| server.children()).find(|them| !them.is_empty());
-        assert_ne!(anew, Some(vec![reader]), "it is read anew");
-        assert!(!server.seen().contains("off air"), "{}", server.seen());
-        server.end();
-    }
+    thread::scope(|scope| {
+        for (film, coding) in [("film.mp4", stream), ("film.webm", units)] {
+            scope.spawn(move || kill_reader_of(film, &coding));
+        }
+    });
+}
+
+fn kill_reader_of(film: &str, coding: &[&str]) {
+    let folder = Folder::new(film);
+    noise(&folder.path().join(film), &[&["-c:v"], coding].concat());
+    let channels = format!(
+        "[[channel]]\nname = 'Film'\nsource = '{film}'\n\
+         [[channel]]\nname = 'Clock'\nsource = 'demo:clock'\n"
+    );
+    let mut server = Running::serve(&folder, &channels, free_port(), free_port());
+    server.until_all(&["1 Film: on air", "2 Clock: on air"]);
+    let readers = server.children();
+    let [reader] = readers[..] else { panic!("one reads for the server: {readers:?}") };
+    let killed = Command::new("kill").args(["-KILL", &reader.to_string()]).status().unwrap();
+    assert!(killed.success());
+    server.until("broke off: the process that read it was ended by signal 9");
+    let anew = std::iter::repeat_with(|| server.children()).find(|them| !them.is_empty());
+    assert_ne!(anew, Some(vec![reader]), "it is read anew");
+    assert!(!server.seen().contains("off air"), "{}", server.seen());
+    server.end();
 }
 
 #[test]

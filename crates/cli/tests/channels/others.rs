@@ -55,7 +55,6 @@ fn a_channel_that_leads_back_to_its_server_is_refused_in_words() {
     alone.until("comes from this server itself: give the source it has here");
     alone.end();
     let mut one = Running::serve(&folder, &channel(second), first, free_port());
-    one.until("off air: ");
     let mut other = Running::serve(&folder, &channel(first), second, free_port());
     // Whichever of the two finds out: the other one hears that the channel is off air.
     let (found, off_air) = ("comes from this server itself", " is off air: trying again");

@@ -65,13 +65,18 @@ pub fn crc32c(data: &[u8]) -> u32 {
     crc_fast::crc32_iscsi(data)
 }
 
-/// The sum of the 16-bit words.
+/// The sum of the 16-bit words, which that of 32-bit words comes to in ones' complement arithmetic
+/// (RFC 1071 section 2, "Parallel Summation").
 ///
 /// RFC 4340 section 9.1: "If a packet contains an odd number of header and payload bytes to be
 /// checksummed, 8 zero bits are added on the right to form a 16-bit word for checksum purposes."
 fn sum(bytes: &[u8]) -> u64 {
-    let words = bytes.chunks(2);
-    words.map(|word| u64::from(word[0]) << 8 | word.get(1).map_or(0, |low| u64::from(*low))).sum()
+    let (pairs, rest) = bytes.as_chunks::<4>();
+    let pairs = pairs.iter().map(|pair| u64::from(u32::from_be_bytes(*pair)));
+    let rest = rest.chunks(2);
+    let rest =
+        rest.map(|word| u64::from(word[0]) << 8 | word.get(1).map_or(0, |low| (*low).into()));
+    pairs.chain(rest).sum()
 }
 
 /// The complement of a sum in ones' complement arithmetic (RFC 1071).
@@ -92,6 +97,12 @@ mod tests {
         let bytes = [0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7];
         assert_eq!(complement(sum(&bytes)), !0xddf2);
         assert_eq!(sum(&[0x12]), 0x1200);
+        assert_eq!(complement(sum(&[0xff; 1_500])), 0);
+        for len in 0..=bytes.len() {
+            let words = bytes[..len].chunks(2);
+            let words = words.map(|it| u64::from(it[0]) << 8 | u64::from(*it.get(1).unwrap_or(&0)));
+            assert_eq!(complement(sum(&bytes[..len])), complement(words.sum()), "{len} bytes");
+        }
     }
 
     #[test]

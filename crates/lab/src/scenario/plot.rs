@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::drawing::{
     Area, BLUE, GREEN, GRID, LEGEND_LINE, ORANGE, PURPLE, RED, TEAL, TEXT, draw_legend, drawn,
-    legend_width, nice, short,
+    label, legend_width, nice, text,
 };
 use crate::{Estimate, FigureError};
 
@@ -268,11 +268,11 @@ fn draw(area: &Area<'_>, lines: &[Line], names: [&str; 2]) -> Result<(), Box<dyn
         .light_line_style(TRANSPARENT)
         .bold_line_style(GRID)
         .axis_style(TEXT)
-        .label_style(("sans-serif", 14).into_font().color(&TEXT))
+        .label_style(text(14))
         .x_desc(axis_name(names[0]))
         .y_desc(axis_name(names[1]))
-        .x_label_formatter(&|x| short(*x))
-        .y_label_formatter(&|y| short(*y))
+        .x_label_formatter(&label)
+        .y_label_formatter(&label)
         .draw()?;
     let coloured = || lines.iter().zip(COLOURS.iter().cycle());
     for ((_, points), colour) in coloured() {

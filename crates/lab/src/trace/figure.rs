@@ -6,11 +6,12 @@ use plotters::prelude::*;
 
 use super::{Intervals, Tally};
 use crate::FigureError;
-use crate::drawing::{Area, BLUE, GREEN, GRID, PURPLE, RED, TEXT, drawn, nice, short};
+use crate::drawing::{Area, BLUE, GREEN, PURPLE, RED, TEXT, draw_axes, drawn, label, nice, text};
 
 const SIZE: (u32, u32) = (960, 760);
 const TITLE_HEIGHT: u32 = 34;
 const LEGEND_HEIGHT: u32 = 26;
+const FONT_SIZE: u32 = 13;
 const ORANGE: RGBColor = RGBColor(215, 125, 0);
 
 /// One line of a panel: its name, its colour, and how high it is in an interval.
@@ -28,8 +29,7 @@ pub(super) fn draw(intervals: &Intervals, title: &str) -> Result<String, FigureE
     drawn(SIZE, |root| {
         root.fill(&WHITE)?;
         let (head, body) = root.split_vertically(TITLE_HEIGHT);
-        let style = ("sans-serif", 17).into_font().color(&TEXT);
-        head.draw(&Text::new(title.to_owned(), (14, 12), style))?;
+        head.draw(&Text::new(title.to_owned(), (14, 12), text(17)))?;
         for (area, panel) in body.split_evenly((panels.len(), 1)).iter().zip(&panels) {
             panel.draw(area, intervals)?;
         }
@@ -89,22 +89,7 @@ impl Panel<'_> {
             .x_label_area_size(30)
             .y_label_area_size(64)
             .build_cartesian_2d(0.0..end, 0.0..top)?;
-        let font = ("sans-serif", 13).into_font();
-        let label = |value: &f64| short(*value);
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .bold_line_style(GRID)
-            .light_line_style(TRANSPARENT)
-            .axis_style(TEXT)
-            .x_labels(10)
-            .y_labels(5)
-            .x_label_formatter(&label)
-            .y_label_formatter(&label)
-            .x_desc("s")
-            .y_desc(self.unit)
-            .label_style(font.color(&TEXT))
-            .draw()?;
+        draw_axes(&mut chart, FONT_SIZE, ("s", 10, &label), (self.unit, 5, TEXT))?;
         for (nth, (_, colour, value)) in self.curves.iter().enumerate() {
             let at = |index: usize| index as f64 * seconds;
             let known = intervals.tallies.iter().enumerate();
@@ -129,8 +114,7 @@ impl Panel<'_> {
         let mut x = 72;
         for (name, colour, _) in &self.curves {
             area.draw(&Rectangle::new([(x, 11), (x + 14, 15)], colour.filled()))?;
-            let style = ("sans-serif", 13).into_font().color(&TEXT);
-            area.draw(&Text::new((*name).to_owned(), (x + 20, 6), style))?;
+            area.draw(&Text::new((*name).to_owned(), (x + 20, 6), text(FONT_SIZE)))?;
             x += 38 + 8 * name.len() as i32;
         }
         Ok(())

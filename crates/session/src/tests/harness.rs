@@ -1,16 +1,16 @@
 //! A sender and a receiver with some paths between them, and a transport stream to send.
 
-use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Duration;
 
-use anabranch_media::clip::{Attribution, AudioFormat, ClipHeader, VideoFormat};
 use anabranch_media::playout::Released;
 use anabranch_media::ts::{Pacer, Packet, Reader};
-use anabranch_netsim::{DuplexConfig, LinkConfig, Loss, Pair, Side, Verdict, machine_of_several};
-use anabranch_sansio::{Datagram, FourTuple, Machine, Rate, Rng, Time};
+use anabranch_netsim::{
+    DuplexConfig, LinkConfig, Loss, Pair, QueueLimit, Side, machine_of_several,
+};
+use anabranch_sansio::{FourTuple, Rate, Time};
+use anabranch_transport::{Connections, DccpConfig};
 
-use super::film;
 use super::plain::Plain;
 use crate::treatment::Preset;
 use crate::{Event, Receiver, ReceiverConfig, Sender, SenderConfig, SessionConfig, SourceFormat};
@@ -99,16 +99,29 @@ impl Setup {
             caller: Caller::Sender,
             sender: SessionConfig::new(false, latency),
             receiver: SessionConfig::new(true, latency),
-            stream: Stream::Fixture,
+            stream: Stream::fixture(),
             plain: false,
         }
+    }
+
+    /// Over so many DCCP connections on each path, with half a second of latency.
+    pub(super) fn over_dccp(
+        links: &[LinkConfig],
+        preset: Preset,
+        connections: Connections,
+    ) -> Self {
+        let mut setup = Self::new(links, preset, 500);
+        for end in [&mut setup.sender, &mut setup.receiver] {
+            end.dccp = Some(DccpConfig { connections, ..DccpConfig::default() });
+        }
+        setup
     }
 
     pub(super) fn build(self) -> Studio {
         let Self { seed, links, preset, caller, mut sender, mut receiver, stream, plain } = self;
         sender.listen = caller == Caller::Receiver;
         receiver.listen = caller == Caller::Sender;
-        let (treatments, format) = (preset.table(), stream.format());
+        let (treatments, format) = (preset.table(), stream.format);
         let sender = SenderConfig { treatments, format, ..SenderConfig::mpeg_ts(sender) };
         let receiver = ReceiverConfig { arrivals_max: 1 << 16, ..ReceiverConfig::new(receiver) };
         let mut paths = Vec::new();
@@ -134,7 +147,7 @@ impl Setup {
             busy_until: Time::ZERO,
             written: Vec::new(),
             skips: Vec::new(),
-            schedule: stream.schedule(),
+            schedule: stream.schedule,
             next: 0,
             start: None,
         }
@@ -156,9 +169,9 @@ pub(super) struct Studio {
     pub(super) written: Vec<(Range<u64>, Time)>,
     /// The packets that it left out.
     pub(super) skips: Vec<Range<u64>>,
-    schedule: Vec<(Duration, Packet)>,
-    next: usize,
-    start: Option<Time>,
+    pub(super) schedule: Vec<(Duration, Packet)>,
+    pub(super) next: usize,
+    pub(super) start: Option<Time>,
 }
 
 impl Studio {
@@ -204,39 +217,6 @@ impl Studio {
         self.pair.act_client(|party, now| act(party.sender_mut(), now)).expect("quiet")
     }
 
-    /// The sender's process dies and comes back: nobody tells the receiver.
-    pub(super) fn replace_sender(&mut self, seed: u64) {
-        let config = SenderConfig::mpeg_ts(SessionConfig::new(false, Duration::from_millis(200)));
-        self.replace_sender_by(Sender::new(config, Rng::from_u64(seed)));
-    }
-
-    /// The same, with another one that comes back.
-    pub(super) fn replace_sender_by(&mut self, fresh: Sender) {
-        *self.pair.client_mut() = Party::Sender(Box::new(fresh));
-        self.next = 0;
-        self.start = None;
-    }
-
-    /// The sender calls from other ports from now on, and nobody is at the old ones.
-    pub(super) fn lose_packets_to_old_ports(&mut self) {
-        let old: Vec<SocketAddr> = self.paths.iter().map(|path| path.local).collect();
-        self.pair.sim.set_filter(move |_, _, packet| match old.contains(&packet.path.remote) {
-            true => Verdict::Drop,
-            false => Verdict::Pass,
-        });
-        for path in &mut self.paths {
-            path.local.set_port(path.local.port() + 1);
-        }
-    }
-
-    /// A datagram reaches the receiver out of nowhere.
-    pub(super) fn inject(&mut self, bytes: &[u8]) {
-        let path = self.paths[0].reversed();
-        self.act_receiver(|receiver, now| {
-            receiver.handle_datagram(now, Datagram { path, ecn: None, bytes });
-        });
-    }
-
     pub(super) fn act_receiver<T>(&mut self, act: impl FnOnce(&mut Receiver, Time) -> T) -> T {
         self.pair.act_server(|party, now| act(party.receiver_mut(), now)).expect("quiet")
     }
@@ -275,11 +255,6 @@ impl Studio {
     fn next_released(&mut self) -> Option<Released> {
         let is_free = self.busy_until <= self.pair.now() && self.output_rate != Some(Rate::ZERO);
         is_free.then(|| self.act_receiver(|receiver, now| receiver.poll_release(now)))?
-    }
-
-    /// When each packet is pushed.
-    pub(super) fn pushed_at(&self, packet: u64) -> Time {
-        self.start.expect("a stream that was started") + self.schedule[packet as usize].0
     }
 
     pub(super) fn run_for(&mut self, span: Duration) {
@@ -333,58 +308,25 @@ impl Studio {
     }
 }
 
-/// What is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stream {
-    /// [`STREAM`] in its own time.
-    Fixture,
-    /// 10 Mbit/s of one track for so many seconds, in datagrams of seven packets.
-    Broadcast(u64),
-    /// H.264 of 6 Mbit/s for so many seconds, see [`super::film`].
-    Film(u64),
-    /// Units of the demo's format, which the test pushes.
-    Clip,
+/// What is sent: packets, and when each is due.
+pub(super) struct Stream {
+    pub(super) schedule: Vec<(Duration, Packet)>,
+    pub(super) format: SourceFormat,
 }
 
 impl Stream {
-    fn schedule(self) -> Vec<(Duration, Packet)> {
-        match self {
-            Self::Fixture => fixture(),
-            Self::Broadcast(seconds) => broadcast(seconds),
-            Self::Film(seconds) => film::schedule(seconds),
-            Self::Clip => Vec::new(),
-        }
+    pub(super) fn mpeg_ts(schedule: Vec<(Duration, Packet)>) -> Self {
+        Self { schedule, format: SourceFormat::MpegTs }
     }
 
-    fn format(self) -> SourceFormat {
-        match self {
-            Self::Fixture | Self::Broadcast(_) | Self::Film(_) => SourceFormat::MpegTs,
-            Self::Clip => SourceFormat::Clip(clip_header()),
-        }
+    /// [`STREAM`] in its own time.
+    fn fixture() -> Self {
+        Self::mpeg_ts(fixture())
     }
-}
 
-fn clip_header() -> ClipHeader {
-    let video = VideoFormat {
-        codec: "vp09.00.40.08".to_owned(),
-        width: 1_280,
-        height: 720,
-        frame_rate_numerator: 25,
-        frame_rate_denominator: 1,
-        layers: 2,
-    };
-    let nobody = Attribution {
-        text: String::new(),
-        url: String::new(),
-        license: String::new(),
-        license_url: String::new(),
-    };
-    ClipHeader {
-        title: "two layers".to_owned(),
-        video,
-        audio: AudioFormat { codec: "opus".to_owned(), sample_rate: 48_000, channels: 2 },
-        attribution: nobody,
-        loop_duration_us: 10_000_000,
+    /// 10 Mbit/s of one track for so many seconds, in datagrams of seven packets.
+    pub(super) fn broadcast(seconds: u64) -> Self {
+        Self::mpeg_ts(broadcast(seconds))
     }
 }
 
@@ -425,4 +367,10 @@ pub(super) fn link(mbps: u64, delay_ms: u64, loss: f64) -> LinkConfig {
         loss: if loss > 0.0 { Loss::uniform(loss) } else { Loss::None },
         ..LinkConfig::default()
     }
+}
+
+/// 20 Mbit/s with a round trip of 50 ms, and a queue of 100 ms.
+pub(super) fn wide(loss: f64) -> LinkConfig {
+    let queue = QueueLimit::lasting(Duration::from_millis(100), Rate::mbps(20));
+    LinkConfig { queue, ..link(20, 25, loss) }
 }

@@ -1,12 +1,11 @@
-//! Sessions over simulated networks, in virtual time.
+//! Sessions over simulated networks, in virtual time, and each in milliseconds: what takes longer
+//! is in `tests/experiments`.
 
 mod dccp;
-mod film;
 mod harness;
-mod layered;
 mod media;
+mod mishaps;
 mod output;
 mod peers;
 mod plain;
 mod seam;
-mod standstill;

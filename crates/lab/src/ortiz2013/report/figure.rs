@@ -3,18 +3,19 @@
 use std::error::Error;
 
 use plotters::chart::DualCoordChartContext;
-use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use super::super::cell::{Cell, Setup};
 use super::super::measure::{Measured, Second};
-use crate::drawing::{Area, BLUE, FigureError, GREEN, GRID, PURPLE, RED, TEXT, drawn, nice, short};
+use crate::drawing::{
+    Area, BLUE, FigureError, GREEN, PURPLE, Plane, RED, TEXT, draw_axes, drawn, label, nice, text,
+};
 
 const PANEL: (u32, u32) = (560, 260);
 const HEADING: u32 = 40;
+const FONT_SIZE: u32 = 14;
 
 type Chart<'a, 'b> = DualCoordChartContext<'a, SVGBackend<'b>, Plane, Plane>;
-type Plane = Cartesian2d<RangedCoordf64, RangedCoordf64>;
 
 /// All graphs of a cell side by side, as one SVG document.
 ///
@@ -27,8 +28,7 @@ pub fn figure(setup: &Setup, cell: &Cell, measured: &Measured) -> Result<String,
     drawn(size, |root| {
         root.fill(&WHITE)?;
         let (heading, body) = root.split_vertically(HEADING);
-        let style = ("sans-serif", 20).into_font().color(&TEXT);
-        heading.draw_text(&setup.title(cell), &style, (16, 12))?;
+        heading.draw_text(&setup.title(cell), &text(20), (16, 12))?;
         // The paper's order: interfaces on the left, what comes of them on the right.
         let areas = body.split_evenly((rows, 2));
         for (graph, area) in graphs.iter().zip(&areas) {
@@ -166,7 +166,7 @@ impl Graph {
         let mut chart = ChartBuilder::on(area)
             .margin(10)
             .margin_right(if right.is_some() { 10 } else { 62 })
-            .caption(&self.title, ("sans-serif", 16).into_font().color(&TEXT))
+            .caption(&self.title, text(16))
             .x_label_area_size(38)
             .y_label_area_size(62)
             .right_y_label_area_size(if right.is_some() { 62 } else { 0 })
@@ -189,33 +189,18 @@ impl Graph {
     }
 
     fn draw_axes(&self, chart: &mut Chart<'_, '_>) -> Result<(), Box<dyn Error>> {
-        let font = ("sans-serif", 14).into_font();
-        let label = |value: &f64| short(*value);
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .bold_line_style(GRID)
-            .light_line_style(TRANSPARENT)
-            .axis_style(TEXT)
-            .x_labels(9)
-            .y_labels(5)
-            .x_label_formatter(&label)
-            .y_label_formatter(&label)
-            .x_desc("s")
-            .y_desc(&self.left.unit)
-            .x_label_style(font.color(&TEXT))
-            .y_label_style(font.color(&self.left.color))
-            .axis_desc_style(font.color(&self.left.color))
-            .draw()?;
+        let left = (self.left.unit.as_str(), 5, self.left.color);
+        draw_axes(chart, FONT_SIZE, ("s", 9, &label), left)?;
         let Some(right) = &self.right else { return Ok(()) };
+        let font = ("sans-serif", FONT_SIZE).into_font().color(&right.color);
         chart
             .configure_secondary_axes()
             .axis_style(TEXT)
             .y_labels(5)
             .y_label_formatter(&label)
             .y_desc(&right.unit)
-            .label_style(font.color(&right.color))
-            .axis_desc_style(font.color(&right.color))
+            .label_style(font.clone())
+            .axis_desc_style(font)
             .draw()?;
         Ok(())
     }

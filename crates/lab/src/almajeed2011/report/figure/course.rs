@@ -11,7 +11,7 @@ use super::super::super::paper::{COLUMNS, Column, Measure};
 use super::graph::{Axis, Graph, Line, Style};
 use super::{COLORS, Figure, SIZE};
 use crate::Estimate;
-use crate::drawing::{Area, FigureError, RED, TEXT, drawn, short};
+use crate::drawing::{Area, FigureError, RED, TEXT, drawn, label, text};
 use crate::statement::exact;
 
 /// One run over time.
@@ -91,27 +91,23 @@ impl<'a> Course<'a> {
         let last = paper_s.map_or(0.0, f64::ceil).max(self.seconds as f64);
         let mut chart = ChartBuilder::on(root)
             .margin(12)
-            .caption(
-                "Figure 3: arrival of the groups of pictures",
-                ("sans-serif", 17).into_font().color(&TEXT),
-            )
+            .caption("Figure 3: arrival of the groups of pictures", text(17))
             .x_label_area_size(42)
             .y_label_area_size(40)
             .build_cartesian_2d(0.0..last, 0.5..rows + 0.5)?;
-        let font = ("sans-serif", 14).into_font().color(&TEXT);
         chart
             .configure_mesh()
             .disable_mesh()
             .axis_style(TEXT)
             .y_labels(self.connections.into())
-            .x_label_formatter(&|value| short(*value))
+            .x_label_formatter(&label)
             .y_label_formatter(&|value| format!("{value:.0}"))
             .x_desc("s")
             .y_desc("connection")
-            .label_style(font.clone())
-            .axis_desc_style(font)
+            .label_style(text(14))
+            .axis_desc_style(text(14))
             .draw()?;
-        let number = ("sans-serif", 11).into_font().color(&TEXT);
+        let number = text(11);
         for (place, (connection, group, first, last)) in bars.iter().enumerate() {
             let row = f64::from(*connection) + 1.0;
             // Neighbours of a connection are a little above and below each other.

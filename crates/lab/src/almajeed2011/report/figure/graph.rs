@@ -2,21 +2,13 @@
 
 use std::error::Error;
 
-use plotters::chart::ChartContext;
-use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 
 use crate::Estimate;
 use crate::drawing::{
-    Area, FigureError, GRID, LEGEND_LINE, TEXT, drawn, legend_width, nice, short,
+    Area, Chart, DASH, FigureError, LEGEND_LINE, LONG_SAMPLE, TEXT, draw_axes, draw_sample, drawn,
+    interval, legend_width, nice, short, text,
 };
-
-/// Length of a dash, and of the gap behind it.
-const DASH: i32 = 5;
-/// Length of a line's sample in a legend.
-const SAMPLE: i32 = 26;
-
-type Chart<'a, 'b> = ChartContext<'a, SVGBackend<'b>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 /// Lines over an axis.
 pub(super) struct Graph {
@@ -72,7 +64,7 @@ impl Graph {
         let (body, legend) = root.split_horizontally(self.size.0 - width);
         let mut chart = ChartBuilder::on(&body)
             .margin(12)
-            .caption(&self.title, ("sans-serif", 17).into_font().color(&TEXT))
+            .caption(&self.title, text(17))
             .x_label_area_size(44)
             .y_label_area_size(64)
             .build_cartesian_2d(first..last, bottom..top)?;
@@ -87,28 +79,12 @@ impl Graph {
     }
 
     fn draw_axes(&self, chart: &mut Chart<'_, '_>) -> Result<(), Box<dyn Error>> {
-        let font = ("sans-serif", 14).into_font().color(&TEXT);
-        let (x, count) = match &self.x {
+        let (x, x_labels) = match &self.x {
             Axis::Numbers(name) => (*name, 11),
             Axis::Names(names) => ("connections, and ours", names.len()),
         };
         let label = |value: &f64| self.x.label(*value);
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .bold_line_style(GRID)
-            .light_line_style(TRANSPARENT)
-            .axis_style(TEXT)
-            .x_labels(count)
-            .y_labels(6)
-            .x_label_formatter(&label)
-            .y_label_formatter(&|value| short(*value))
-            .x_desc(x)
-            .y_desc(self.y)
-            .label_style(font.clone())
-            .axis_desc_style(font)
-            .draw()?;
-        Ok(())
+        draw_axes(chart, 14, (x, x_labels, &label), (self.y, 6, TEXT))
     }
 
     fn named(&self) -> impl Iterator<Item = &Line> {
@@ -170,15 +146,8 @@ impl Line {
         }
         match self.style {
             Style::Marked | Style::Apart => {
-                let interval = |(x, y): &(f64, Estimate)| {
-                    let (low, high) = (-y.drawn_half_width(), y.drawn_half_width());
-                    PathElement::new(
-                        [(*x, y.mean + low), (*x, y.mean + high)],
-                        self.color.stroke_width(1),
-                    )
-                };
                 let known = self.points.iter().filter(|(_, y)| y.has_interval());
-                chart.draw_series(known.map(interval))?;
+                chart.draw_series(known.map(|(x, y)| interval(*x, *y, self.color)))?;
                 let dots = path.into_iter().map(|at| Circle::new(at, 3, self.color.filled()));
                 chart.draw_series(dots)?;
             }
@@ -194,17 +163,13 @@ impl Line {
     }
 
     fn draw_in_legend(&self, area: &Area<'_>, y: i32) -> Result<(), Box<dyn Error>> {
-        let (len, gap) = match self.style {
+        let dashes = match self.style {
             Style::Paper | Style::PaperLevel => (DASH, DASH),
-            Style::Plain | Style::Marked => (SAMPLE, 0),
-            Style::Apart => (0, SAMPLE),
+            Style::Plain | Style::Marked => (LONG_SAMPLE, 0),
+            Style::Apart => (0, LONG_SAMPLE),
         };
-        let mut x = 0;
-        while x < SAMPLE {
-            area.draw(&PathElement::new([(x, y), (x + len, y)], self.color.stroke_width(2)))?;
-            x += len + gap;
-        }
-        let middle = (SAMPLE / 2, y);
+        draw_sample(area, y, self.color, dashes)?;
+        let middle = (LONG_SAMPLE / 2, y);
         match self.style {
             Style::Marked | Style::Apart => {
                 area.draw(&Circle::new(middle, 3, self.color.filled()))?;
@@ -215,8 +180,6 @@ impl Line {
             }
             Style::Plain | Style::PaperLevel => {}
         }
-        let style = ("sans-serif", 14).into_font().color(&TEXT);
-        area.draw_text(&self.name, &style, (SAMPLE + 8, y - 7))?;
-        Ok(())
+        Ok(area.draw_text(&self.name, &text(14), (LONG_SAMPLE + 8, y - 7))?)
     }
 }

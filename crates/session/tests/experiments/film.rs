@@ -7,7 +7,7 @@ use std::time::Duration;
 use anabranch_media::ts::{PACKET_LEN, Packet};
 use anabranch_sansio::{Rate, Rng};
 
-use super::harness::STREAM;
+use super::harness::{STREAM, Stream};
 
 /// That of the whole stream.
 pub(super) const RATE: Rate = Rate::mbps(6);
@@ -76,11 +76,11 @@ impl Film {
     }
 }
 
-/// When each packet is due.
-pub(super) fn schedule(seconds: u64) -> Vec<(Duration, Packet)> {
+/// A film of so many seconds in its own time.
+pub(super) fn stream(seconds: u64) -> Stream {
     let due = |n: usize| RATE.time_for((n * PACKET_LEN) as u64);
     let packets = Film::new(seconds).packets.into_iter();
-    packets.enumerate().map(|(n, packet)| (due(n), packet)).collect()
+    Stream::mpeg_ts(packets.enumerate().map(|(n, packet)| (due(n), packet)).collect())
 }
 
 #[derive(Default)]

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use anabranch_media::clip::{Attribution, AudioFormat, ClipHeader, VideoFormat};
 use anabranch_media::playout::Timeliness;
 use anabranch_media::{Class, Layer, Track, Unit};
 use anabranch_netsim::{LinkConfig, QueueLimit, Side};
 use anabranch_sansio::Rate;
+use anabranch_session::dropping::Notice;
+use anabranch_session::treatment::{MediaClass, Preset};
+use anabranch_session::{Event, SourceFormat};
 use anabranch_transport::RateSignal;
 
 use super::harness::{Setup, Stream, Studio, link};
-use crate::Event;
-use crate::dropping::Notice;
-use crate::treatment::{MediaClass, Preset};
 
 const LATENCY: Duration = Duration::from_millis(200);
 const ONE_WAY: Duration = Duration::from_millis(25);
@@ -40,7 +41,7 @@ impl Show {
     fn over(rate: Rate, seed: u64) -> Self {
         let latency_ms = LATENCY.as_millis() as u64;
         let setup = Setup::new(&[narrow(rate)], Preset::Layered, latency_ms);
-        let mut studio = Setup { stream: Stream::Clip, seed, ..setup }.build();
+        let mut studio = Setup { stream: clip(), seed, ..setup }.build();
         studio.connect();
         Self { studio, frame: 0, arrived: BTreeMap::new() }
     }
@@ -129,6 +130,32 @@ impl Show {
         };
         events.filter(is_about).collect()
     }
+}
+
+/// Units of the demo's format, which the test pushes.
+fn clip() -> Stream {
+    let video = VideoFormat {
+        codec: "vp09.00.40.08".to_owned(),
+        width: 1_280,
+        height: 720,
+        frame_rate_numerator: 25,
+        frame_rate_denominator: 1,
+        layers: 2,
+    };
+    let nobody = Attribution {
+        text: String::new(),
+        url: String::new(),
+        license: String::new(),
+        license_url: String::new(),
+    };
+    let header = ClipHeader {
+        title: "two layers".to_owned(),
+        video,
+        audio: AudioFormat { codec: "opus".to_owned(), sample_rate: 48_000, channels: 2 },
+        attribution: nobody,
+        loop_duration_us: 10_000_000,
+    };
+    Stream { schedule: Vec::new(), format: SourceFormat::Clip(header) }
 }
 
 fn narrow(rate: Rate) -> LinkConfig {

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anabranch_netsim::{DuplexConfig, LinkConfig, Trace};
 use anabranch_sansio::Time;
+use anabranch_session::treatment::Preset;
 
 use super::film;
-use super::harness::{Setup, Stream, Studio};
-use crate::treatment::Preset;
+use super::harness::{Setup, Studio};
 
 const SECONDS: u64 = 12;
 
@@ -37,7 +37,7 @@ fn offered(studio: &Studio) -> u64 {
 #[test]
 fn regression_a_stream_filled_the_queue_of_a_link_that_stood_still() {
     let setup = Setup::new(&[], Preset::default(), 200);
-    let stream = Stream::Film(SECONDS);
+    let stream = film::stream(SECONDS);
     let mut studio = Setup { links: vec![links()], stream, ..setup }.build();
     studio.connect();
     studio.start_stream();
