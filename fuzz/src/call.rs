@@ -450,7 +450,11 @@ impl Play {
                 (self.is_in_call, self.called) = (false, 0);
                 assert_printable(&end.text);
             }
-            Event::KeyWanted | Event::NoPath | Event::PathsBack { .. } | Event::PathsChanged => {}
+            Event::KeyWanted
+            | Event::NoPath
+            | Event::PathsBack { .. }
+            | Event::Exchanged(_)
+            | Event::PathsChanged => {}
         }
     }
 }

@@ -103,6 +103,19 @@ describe('a call', () => {
     await alice.get('banner').waitFor({ state: 'detached' });
   });
 
+  it('carries what both write, and says where nobody reads it', async () => {
+    await bob.write('Hello');
+    await alice.untilText('texts', 'Hello');
+    await alice.until(async () => (await alice.page.title()).startsWith('(1) '));
+    bob.agent.takes = { text: false, files: false };
+    bob.agent.call(alice.agent);
+    await alice.untilText('no-texts', 'Bob gets no texts: their program is older');
+    expect(await alice.get('write').isDisabled()).toBe(true);
+    bob.agent.takes = { text: true, files: true };
+    bob.agent.call(alice.agent);
+    await alice.get('no-texts').waitFor({ state: 'detached' });
+  });
+
   it('follows the rate at once, without key pictures, with smaller ones at low rates', async () => {
     await bob.sends('video', 'reference', 5);
     const keys = bob.sent('video').filter(({ role }) => role === 'key').length;

@@ -1,9 +1,12 @@
 /** Two people in one Chromium with invented devices, each with an agent: everything real. */
 
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openBrowser, type TestBrowser } from './browser';
 import { listenAtLoudspeaker } from './call/ear';
 import { CallPage, FAKE } from './call/visit';
+import { violations } from './looks';
 import { freePort } from './network';
 import { Program } from './program';
 import { LAPTOP } from './visit';
@@ -11,6 +14,8 @@ import { LAPTOP } from './visit';
 /** Of the microphone that the browser invents, as near as the ear of the test tells. */
 const BEEP_HZ = [330, 470] as const;
 const LOUD = 0.1;
+/** Pages that encode and decode pictures leave little of a busy machine for a file. */
+const LONG_MS = 150_000;
 
 describe('anabranch call', () => {
   let browser: TestBrowser;
@@ -105,9 +110,83 @@ describe('anabranch call', () => {
     expect([...alice.complaints, ...bob.complaints]).toEqual([]);
   });
 
+  it('carries what both write, as it is', async () => {
+    await bob.write('<b>Hello</b> Alice');
+    await alice.write('Hello Bob');
+    for (const view of [alice, bob]) {
+      await view.untilText('texts', '<b>Hello</b> Alice');
+      await view.untilText('texts', 'Hello Bob');
+    }
+    await alice.page.reload();
+    await alice.untilText('texts', '<b>Hello</b> Alice');
+    await alice.page.bringToFront();
+    expect(await violations(alice.page)).toEqual([]);
+    expect([...alice.complaints, ...bob.complaints]).toEqual([]);
+  });
+
+  it('shows the screen of either end, and then the camera again', async () => {
+    for (const [shows, sees] of [
+      [alice, bob],
+      [bob, alice],
+    ] as const) {
+      await shows.page.bringToFront();
+      await shows.get('screen').click();
+      await shows.untilText('screen', 'Stop showing');
+      await sees.page.bringToFront();
+      await sees.morePictures(3);
+      await shows.page.bringToFront();
+      await shows.get('screen').click();
+      await shows.untilText('screen', 'Show screen');
+      await hearsAndSees(sees);
+    }
+    expect([...alice.complaints, ...bob.complaints]).toEqual([]);
+  });
+
+  it(
+    'carries a file of 2 MB each way, whole, though a page is loaded anew on the way',
+    async () => {
+      const files = [randomBytes(2_000_000), randomBytes(2_000_000)] as const;
+      await offer(alice, '../<b>film</b>.mp4', files[0]);
+      await bob.untilText('files', '_<b>film<_b>.mp4');
+      await bob.untilText('files', '2.00 MB, from Alice');
+      await bob.page.bringToFront();
+      expect(await violations(bob.page)).toEqual([]);
+      const name = 'file-2';
+      await bob.get(name).getByTestId('get').click();
+      const progress = bob.get(name).getByRole('progressbar');
+      const share = async () => Number(await progress.getAttribute('value'));
+      await bob.until(async () => (await share()) > 0.55);
+      const saved = bob.page.waitForEvent('download', { timeout: LONG_MS });
+      await bob.page.reload();
+      const download = await saved;
+      expect(download.suggestedFilename()).not.toContain('/');
+      expect(sha256(await readFile(await download.path()))).toBe(sha256(files[0]));
+
+      await offer(bob, 'notes.txt', files[1]);
+      await alice.page.bringToFront();
+      const back = alice.page.waitForEvent('download', { timeout: LONG_MS });
+      await alice.get('file-1').getByTestId('get').click();
+      expect(sha256(await readFile(await (await back).path()))).toBe(sha256(files[1]));
+      await alice.get('file-2').getByTestId('withdraw').click();
+      await bob.get('file-2').waitFor({ state: 'detached' });
+      await hearsAndSees(alice);
+      expect([...alice.complaints, ...bob.complaints]).toEqual([]);
+    },
+    LONG_MS,
+  );
+
   it('tells a second tab that the call is in the first one', async () => {
     const second = await open(agents.alice);
     await second.untilText('banner', 'The call is open in another tab');
     await hearsAndSees(alice);
   });
 });
+
+async function offer(view: CallPage, name: string, buffer: Buffer): Promise<void> {
+  const file = { name, mimeType: 'application/octet-stream', buffer };
+  await view.get('choose-files').setInputFiles(file);
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

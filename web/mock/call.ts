@@ -41,6 +41,9 @@ export class MockAgent {
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #startMs = performance.now();
   #socket: WebSocket | null = null;
+  #texts: object[] = [];
+  /** What the other end's page is told that ours takes. */
+  takes = { text: true, files: true };
   #clock = new PlayoutClock(Number.POSITIVE_INFINITY);
   #state: CallState;
   /** Pictures after a lost one are of no use before a key picture. */
@@ -109,7 +112,9 @@ export class MockAgent {
       us.#clock = new PlayoutClock(Number.POSITIVE_INFINITY);
       us.#waitsForKey = false;
       us.#enter('in_call', `In a call with ${them.#name}.`);
+      us.#texts = [];
       us.setEncode(us.encode);
+      us.#sayExchange();
       us.event('good', 'call_state', `In a call with ${them.#name}.`);
     }
   }
@@ -195,6 +200,9 @@ export class MockAgent {
       this.say(event);
     }
     this.say({ type: 'state', ...this.#state });
+    if (this.peer !== null) {
+      this.#sayExchange();
+    }
     this.say({
       type: 'encode',
       ...(this.peer === null ? { ...this.encode, video_bps: 0 } : this.encode),
@@ -218,6 +226,13 @@ export class MockAgent {
         return;
       case 'page_stats':
         return;
+      case 'text':
+        this.#write(request.text);
+        return;
+      case 'offer_file':
+      case 'withdraw_file':
+        // Nothing is carried here but words.
+        return;
       default:
         for (const answer of this.networks.obey(request, this.nowUs)) {
           this.say(answer);
@@ -230,6 +245,21 @@ export class MockAgent {
     const { peer } = this;
     if (peer !== null && peer.#state.peer !== null) {
       peer.#enter(peer.#state.state, peer.#state.text);
+    }
+  }
+
+  #sayExchange(): void {
+    const you = this.#link === null ? 1 : 2;
+    const takes = this.peer?.takes ?? this.takes;
+    this.say({ type: 'exchange', you, takes, texts: this.#texts, files: [] });
+  }
+
+  #write(text: string): void {
+    const member = this.#link === null ? 1 : 2;
+    for (const agent of this.peer === null ? [] : [this, this.peer]) {
+      const line = { name: this.#name, member, at_us: agent.nowUs, text };
+      agent.#texts.push(line);
+      agent.say({ type: 'text', ...line });
     }
   }
 

@@ -1,5 +1,6 @@
 //! [`Agent`]: one end of a call.
 
+mod exchange;
 mod inputs;
 mod stats;
 mod watch;
@@ -13,6 +14,7 @@ use anabranch_sansio::{
 use anabranch_transport::{PathPreference, Transport};
 use bytes::Bytes;
 
+use crate::ledger::Ledger;
 use crate::link::Link;
 use crate::losses::Losses;
 use crate::message::{Message, Report};
@@ -48,6 +50,8 @@ pub struct Agent {
     paths: Paths,
     rate: EncoderRate,
     losses: Losses,
+    /// What the two of a call write, and their files.
+    ledger: Option<Ledger>,
     ticks: u64,
     next_tick: Option<Time>,
     /// Since when nothing was heard, if that was said.
@@ -73,18 +77,19 @@ impl Agent {
     /// An end without a call, over any transport.
     #[must_use]
     pub fn over(transport: Box<dyn Transport>, config: CallConfig, mut rng: Rng) -> Self {
-        let CallConfig { listen, name, media, video_rate_max, threshold, .. } = config;
+        let CallConfig { listen, name, media, takes, video_rate_max, threshold, .. } = config;
         let mut outgoing = Outgoing::new(&mut rng);
         // The paper's calls take one path at a time.
         outgoing.voice_twice = threshold.is_none();
         Self {
-            link: Link::new(listen, name, media, transport),
+            link: Link::new(listen, name, (media, takes), transport),
             outgoing,
             rng,
             playout: Playout::new(),
             paths: Paths::default(),
             rate: EncoderRate::new(video_rate_max),
             losses: Losses::default(),
+            ledger: None,
             ticks: 0,
             next_tick: None,
             silent_since: None,

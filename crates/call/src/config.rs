@@ -7,6 +7,7 @@ use anabranch_session::{Bond, NEWCOMERS_MAX, PATH_MTU_BASE, SCTP_PORT, SessionCo
 use anabranch_transport::{Encryption, SctpConfig, SctpTransport, Transport};
 
 use crate::Media;
+use crate::exchange::Takes;
 
 /// How long one frame of voice lasts.
 pub const FRAME: Duration = Duration::from_millis(20);
@@ -64,6 +65,8 @@ pub struct CallConfig {
     pub name: Option<String>,
     /// What it sends at first.
     pub media: Media,
+    /// What it takes of the peer beside voice and pictures.
+    pub takes: Takes,
     /// The most that its encoder of pictures is asked for.
     pub video_rate_max: Rate,
     /// A path that was silent for so long is left; see [`with_threshold`](Self::with_threshold).
@@ -90,6 +93,7 @@ impl CallConfig {
             listen,
             name: None,
             media: Media::default(),
+            takes: Takes::default(),
             video_rate_max: VIDEO_RATE_MAX,
             threshold: None,
             sctp: SctpConfig { connections_max: PEERS_MAX, segments_max: SEGMENTS_MAX, ..sctp },

@@ -9,6 +9,7 @@ use anabranch_transport::ConnectError;
 use bytes::Bytes;
 use thiserror::Error;
 
+use crate::exchange::{Exchanged, Takes};
 use crate::{Media, PictureKind};
 
 /// Something happened in a call.
@@ -38,6 +39,8 @@ pub enum Event {
     },
     /// For people who want to know what the network did.
     Log(LogLine),
+    /// Something was written, or is to be done about a file.
+    Exchanged(Exchanged),
     /// A path came, went or moved: interfaces may be asked anew.
     PathsChanged,
     /// The call is over.
@@ -53,6 +56,8 @@ pub struct Peer {
     pub program: String,
     /// What it sends.
     pub media: Media,
+    /// What it takes beside voice and pictures.
+    pub takes: Takes,
     /// Who it has proved to be: its public key. `None` if the call is in the open.
     pub key: Option<Vec<u8>>,
     /// The path of the handshake.

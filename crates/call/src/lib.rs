@@ -5,6 +5,8 @@
 //! is told what microphone and camera bring, coded, and says what is to be heard and seen and when;
 //! devices and codecs are its user's. `docs/call.md` describes what passes between two of them.
 //!
+//! What people write to each other, and files, go behind that: [`exchange`].
+//!
 //! Voice goes before all else, over two paths while two stand, so that a path that dies costs no
 //! frame; pictures go by what they are worth. A path can be spared or left on purpose. Without any
 //! path a call waits for half a minute, unless its user chose the rule of handoff of a [`Monitor`].
@@ -12,7 +14,9 @@
 mod agent;
 mod config;
 mod event;
+pub mod exchange;
 mod heard;
+mod ledger;
 mod link;
 mod losses;
 mod media;

@@ -18,11 +18,13 @@ use anabranch_session::treatment::MediaClass;
 use anabranch_session::{CONTROL, GREETING_TIMEOUT, NEWCOMERS_MAX, Refusal, RefusalCode};
 use anabranch_transport::{
     CloseReason, Connection, ConnectionId, ConnectionStats, Event as Transported, Incoming, Level,
-    Outgoing, PathEvent, PathPreference, SendError, Transport,
+    Outgoing, PathEvent, PathPreference, SendError, StreamId, Transport,
 };
 use bytes::Bytes;
 
+use crate::exchange::{FILES_STREAM, Takes};
 use crate::message::{Greeting, Message, PROTOCOL_VERSION};
+use crate::treatment::WORDS_STREAM;
 use crate::{CallError, End, EndReason, Event, Media, Peer};
 
 /// What we call our program.
@@ -34,6 +36,9 @@ const OUTBOX_MAX: usize = 64;
 /// Things that wait for the agent around the link; it takes them after each input.
 const EVENTS_MAX: usize = 1_024;
 
+/// Words and messages about files that overtook the answer to our call.
+const EARLY_MAX: usize = 64;
+
 /// How long a peer may be silent while another one calls.
 const BUSY_UNTIL_SILENT: Duration = Duration::from_secs(2);
 
@@ -43,6 +48,8 @@ pub(crate) enum Input {
     Began(Box<Peer>),
     Control(Box<Message>, Incoming),
     Media(Incoming),
+    /// Something about a block of a file.
+    Block(Bytes),
     Path(PathEvent),
     Ended(End),
 }
@@ -53,6 +60,7 @@ pub(crate) struct Link {
     listen: bool,
     name: Option<String>,
     pub(crate) media: Media,
+    takes: Takes,
     /// What the peer was told of it when we called.
     greeted: Option<Media>,
     transport: Box<dyn Transport>,
@@ -70,6 +78,8 @@ struct Remote {
     id: ConnectionId,
     phase: Phase,
     outbox: VecDeque<(Bytes, PathPreference)>,
+    /// What came before the answer on the streams of words and files.
+    early: VecDeque<Incoming>,
     /// Why we end the call, if we do.
     objection: Option<End>,
     /// The peer's last words.
@@ -84,16 +94,17 @@ enum Phase {
 }
 
 impl Link {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         listen: bool,
         name: Option<String>,
-        media: Media,
+        (media, takes): (Media, Takes),
         transport: Box<dyn Transport>,
     ) -> Self {
         Self {
             listen,
             name,
             media,
+            takes,
             greeted: None,
             transport,
             peer: None,
@@ -118,6 +129,11 @@ impl Link {
         self.send(now, &call);
         self.greeted = Some(self.media.clone());
         Ok(())
+    }
+
+    /// What this end calls itself.
+    pub(crate) fn name(&self) -> Option<String> {
+        self.name.clone()
     }
 
     /// Whether we send something else by now than we said when we called.
@@ -257,6 +273,7 @@ impl Link {
             program: PROGRAM.to_owned(),
             name: self.name.clone(),
             media: self.media.clone(),
+            takes: self.takes,
         }
     }
 
@@ -416,23 +433,50 @@ impl Link {
         let Some(connection) = self.transport.connection(id) else { return };
         let Some(path) = connection.stats().paths.first().map(|path| path.tuple) else { return };
         let key = connection.peer_key();
-        let Greeting { program, name, media, .. } = greeting;
-        if let Some(peer) = &mut self.peer {
-            peer.phase = Phase::Active;
-        }
-        let peer = Peer { name, program, media, key, path, incoming };
+        let Greeting { program, name, media, takes, .. } = greeting;
+        let peer = Peer { name, program, media, takes, key, path, incoming };
         self.inputs.push_back(Input::Began(Box::new(peer)));
+        let Some(peer) = &mut self.peer else { return };
+        peer.phase = Phase::Active;
+        for message in std::mem::take(&mut peer.early) {
+            self.on_behind_media(id, message);
+        }
     }
 
     fn read_peer(&mut self, now: Time) {
         while let Some(id) = self.peer.as_ref().map(|peer| peer.id)
             && let Some(message) = self.receive(id)
         {
+            let is_behind_media = [WORDS_STREAM, StreamId(FILES_STREAM)].contains(&message.stream);
             if message.stream == MediaClass::Control.stream() {
                 self.on_control(now, id, message);
+            } else if is_behind_media && self.is_active() {
+                self.on_behind_media(id, message);
+            } else if is_behind_media {
+                self.keep_early(message);
             } else if self.is_active() {
                 self.inputs.push_back(Input::Media(message));
             }
+        }
+    }
+
+    fn keep_early(&mut self, message: Incoming) {
+        if let Some(peer) = self.peer.as_mut().filter(|peer| peer.early.len() < EARLY_MAX) {
+            peer.early.push_back(message);
+        }
+    }
+
+    /// Words, or something about a file.
+    fn on_behind_media(&mut self, id: ConnectionId, message: Incoming) {
+        if message.stream != WORDS_STREAM {
+            return self.inputs.push_back(Input::Block(message.payload));
+        }
+        match Message::decode(&message.payload) {
+            Ok(words) if words.is_exchange() => {
+                self.inputs.push_back(Input::Control(Box::new(words), message));
+            }
+            Ok(_) => {}
+            Err(error) => self.object(id, &error.to_string()),
         }
     }
 
@@ -465,7 +509,11 @@ impl Link {
             Message::Media { .. }
             | Message::WantKey
             | Message::Path { .. }
-            | Message::Report(_) => {
+            | Message::Report(_)
+            | Message::Text { .. }
+            | Message::OfferFile { .. }
+            | Message::WithdrawFile { .. }
+            | Message::FileRefused { .. } => {
                 self.inputs.push_back(Input::Control(Box::new(decoded), message));
             }
         }
@@ -520,7 +568,7 @@ impl Link {
 impl Remote {
     const fn new(id: ConnectionId, phase: Phase) -> Self {
         let outbox = VecDeque::new();
-        Self { id, phase, outbox, objection: None, bye: None }
+        Self { id, phase, outbox, early: VecDeque::new(), objection: None, bye: None }
     }
 }
 

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::exchange::{FileNumber, Takes, file_name, readable};
 use crate::{Media, PathUse};
 
 /// The version of the call protocol.
@@ -38,6 +39,14 @@ pub(crate) enum Message {
     },
     /// What was heard and seen.
     Report(Report),
+    /// Somebody wrote this.
+    Text { text: String },
+    /// The speaker has a file of this number.
+    OfferFile { file: FileNumber, name: String, size: u64, sha256: String },
+    /// It has it no longer.
+    WithdrawFile { file: FileNumber },
+    /// The other end's file is not taken.
+    FileRefused { file: FileNumber, text: String },
     /// The call is over.
     Bye { reason: String, text: String },
     /// Something of a later version.
@@ -54,6 +63,9 @@ pub(crate) struct Greeting {
     pub(crate) name: Option<String>,
     #[serde(default)]
     pub(crate) media: Media,
+    /// What it takes beside that.
+    #[serde(default, skip_serializing_if = "Takes::is_nothing")]
+    pub(crate) takes: Takes,
 }
 
 /// What was heard and seen since the call began.
@@ -106,6 +118,25 @@ impl Message {
         Ok(message.made_printable())
     }
 
+    /// Whether it is about words and files, which have a stream of their own.
+    pub(crate) const fn is_exchange(&self) -> bool {
+        match self {
+            Self::Text { .. }
+            | Self::OfferFile { .. }
+            | Self::WithdrawFile { .. }
+            | Self::FileRefused { .. } => true,
+            Self::Call(_)
+            | Self::Answer(_)
+            | Self::Refuse(_)
+            | Self::Media { .. }
+            | Self::WantKey
+            | Self::Path { .. }
+            | Self::Report(_)
+            | Self::Bye { .. }
+            | Self::Unknown => false,
+        }
+    }
+
     fn made_printable(mut self) -> Self {
         match &mut self {
             Self::Call(greeting) | Self::Answer(greeting) => {
@@ -116,7 +147,14 @@ impl Message {
             Self::Media { media, .. } => media.make_printable(),
             Self::Refuse(refusal) => refusal.text = printable(&refusal.text),
             Self::Bye { reason, text } => (*reason, *text) = (printable(reason), printable(text)),
-            Self::WantKey | Self::Path { .. } | Self::Report(_) | Self::Unknown => {}
+            Self::Text { text } => *text = readable(text),
+            Self::OfferFile { name, .. } => *name = file_name(name),
+            Self::FileRefused { text, .. } => *text = printable(text),
+            Self::WithdrawFile { .. }
+            | Self::WantKey
+            | Self::Path { .. }
+            | Self::Report(_)
+            | Self::Unknown => {}
         }
         self
     }
@@ -160,8 +198,10 @@ mod tests {
             program: "anabranch 0.1.0".to_owned(),
             name: Some("Alice".to_owned()),
             media: media(),
+            takes: Takes { text: true, files: false },
         };
         let refusal = Refusal { code: RefusalCode::Busy, text: "busy".to_owned() };
+        let file = FileNumber(3);
         let (local, remote) = ("192.0.2.1:9".to_owned(), "192.0.2.2:9".to_owned());
         let messages = [
             Message::Call(greeting.clone()),
@@ -171,6 +211,10 @@ mod tests {
             Message::WantKey,
             Message::Path { r#use: PathUse::Spare, local, remote },
             Message::Report(Report { voice_frames: 3, delay_ms: 40.5, ..Report::default() }),
+            Message::Text { text: "Two\nlines".to_owned() },
+            Message::OfferFile { file, name: "a.txt".to_owned(), size: 7, sha256: "0".to_owned() },
+            Message::WithdrawFile { file },
+            Message::FileRefused { file, text: "Too many.".to_owned() },
             Message::Bye { reason: "hung_up".to_owned(), text: "Bob hung up.".to_owned() },
         ];
         for message in messages {

@@ -11,11 +11,17 @@ use anabranch_transport::{Connection, Level, PathPreference, Reliability};
 use bytes::Bytes;
 
 use crate::Picture;
-use crate::treatment::{CLASSES, lifetime, priority};
+use crate::treatment::{BEHIND_MEDIA, CLASSES, lifetime, priority};
 use crate::units::{picture_unit, voice_unit};
 
 /// Pieces are one packet long, but no shorter: a picture would have too many.
 const PIECE_LEN_MIN: usize = 1_000;
+
+/// Bytes of control, voice and pictures that wait to be sent for the first time.
+pub(crate) fn media_queued(connection: &dyn Connection) -> usize {
+    let behind = BEHIND_MEDIA.map(|(_, priority)| connection.queued_at(priority));
+    connection.queued().saturating_sub(behind.iter().sum())
+}
 
 /// Our voice and pictures on their way to a peer.
 #[derive(Debug)]
@@ -64,6 +70,9 @@ impl Outgoing {
         self.lacks_key = true;
         for (class, priority) in CLASSES {
             connection.set_stream_priority(class.stream(), priority);
+        }
+        for (stream, priority) in BEHIND_MEDIA {
+            connection.set_stream_priority(stream, priority);
         }
     }
 

@@ -3,6 +3,9 @@
 use std::time::Duration;
 
 use anabranch_session::treatment::MediaClass;
+use anabranch_transport::StreamId;
+
+use crate::exchange::FILES_STREAM;
 
 /// Whose streams go first when not all can.
 pub const CLASSES: [(MediaClass, u16); 5] = [
@@ -12,6 +15,16 @@ pub const CLASSES: [(MediaClass, u16); 5] = [
     (MediaClass::Reference, 3),
     (MediaClass::Disposable, 4),
 ];
+
+/// The stream of words.
+pub(crate) const WORDS_STREAM: StreamId = MediaClass::Data.stream();
+
+/// Words and files, behind all of these.
+pub(crate) const BEHIND_MEDIA: [(StreamId, u16); 2] =
+    [(WORDS_STREAM, MEDIA_LAST + 1), (StreamId(FILES_STREAM), MEDIA_LAST + 2)];
+
+/// The last place that media has in that order.
+const MEDIA_LAST: u16 = 4;
 
 /// How long a class is of use to who hears and sees it.
 #[must_use]

@@ -12,7 +12,6 @@
 //! always goes.
 
 mod agent;
-mod allowance;
 mod association;
 mod forwarding;
 mod lacking;

@@ -33,6 +33,10 @@ for (const { name, ...look } of LOOKS) {
     'wwan0 lost; went on over wlan0 after 63 ms, nothing lost.',
     1,
   );
+  await bob.write('Can you see my screen?');
+  await alice.write('Yes, and read it.');
+  const file = { file: 1, member: 1, name: 'Minutes of the meeting.pdf', size: 2_000_000 };
+  alice.agent.say({ type: 'file', ...file, sha256: '0'.repeat(64) });
   await shoot('call');
   await alice.page.screenshot({ path: join(folder, `${name}-call-all.png`), fullPage: true });
   await bob.get('camera').click();

@@ -56,6 +56,11 @@ export class CallPage extends PageView {
     });
   }
 
+  async write(text: string): Promise<void> {
+    await this.get('write').fill(text);
+    await this.get('send').click();
+  }
+
   /** The loudest that comes out of the loudspeaker within a second. */
   heard(): Promise<Heard> {
     return this.page.evaluate(() => window.heard(1_000));

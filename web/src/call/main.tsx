@@ -12,8 +12,8 @@ if (root === null) {
 const session = new CallSession();
 effect(() => {
   const { store } = session;
-  document.title = store.isCall.value
-    ? `${peerName(store)} · call · anabranch`
-    : 'Call · anabranch';
+  const waiting = store.unread.value > 0 ? `(${store.unread.value}) ` : '';
+  const whom = store.isCall.value ? `${peerName(store)} · call` : 'Call';
+  document.title = `${waiting}${whom} · anabranch`;
 });
 render(<App session={session} />, root);

@@ -65,6 +65,11 @@ export class ProgramSocket<M, U, R extends object> {
     this.#put(bytes);
   }
 
+  /** What waits to leave this machine's browser. */
+  get queuedBytes(): number {
+    return this.#socket?.bufferedAmount ?? 0;
+  }
+
   #put(message: string | Uint8Array<ArrayBuffer>): void {
     if (this.#socket?.readyState === WebSocket.OPEN) {
       this.#socket.send(message);

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anabranch_call::exchange::Takes;
 use anabranch_call::{Agent, CallConfig, Device, End, EndReason, Event, Media, Peer};
 use anabranch_driver::{Clock, Driver, Handle, Recording, interface_addresses};
 use anabranch_media::playout::clock::PlayoutClock;
@@ -85,6 +86,8 @@ pub async fn call(
     let secured = Secured::of(&url)?;
     let mut config = CallConfig::new(url.mode == Mode::Listener);
     config.name.clone_from(&name);
+    // Without a page texts are printed, and there is nobody who would get a file.
+    config.takes = Takes { text: true, files: page.is_some() };
     if let Some(threshold) = threshold {
         config = config.with_threshold(threshold);
     }
@@ -301,6 +304,7 @@ impl Run<'_, '_> {
             }
             Event::PathsBack { .. } => self.tell_peer(),
             Event::Log(line) => self.log(&line),
+            Event::Exchanged(exchanged) => self.on_exchanged(exchanged),
             Event::PathsChanged => {}
             Event::Ended(end) => return self.on_ended(end),
         }
@@ -318,6 +322,7 @@ impl Run<'_, '_> {
         self.began = self.handle.clock().now();
         self.meter = stats::Meter::default();
         self.tell_peer();
+        self.tell_exchange();
         let told = self.uplinks.begin(&self.handle);
         told.iter().for_each(|(severity, text)| self.say(*severity, text));
         Ok(())

@@ -11,6 +11,7 @@ use crate::config::{SILENCE_MAX, SILENCE_NOTICED};
 use crate::link::Input;
 use crate::losses::Losses;
 use crate::message::Message;
+use crate::outgoing::media_queued;
 use crate::playout::Playout;
 use crate::{Device, End, EndReason, Event, LogKind, LogLine, Peer};
 
@@ -24,11 +25,13 @@ impl Agent {
                 Input::Media(incoming) => {
                     self.playout.push(incoming.completed_at.min(now), incoming.payload);
                 }
+                Input::Block(payload) => self.on_block(now, &payload),
                 Input::Path(event) => self.on_path(now, &event),
                 Input::Ended(end) => self.on_ended(end),
             }
         }
         self.link.flush(now);
+        self.flush_exchange(now);
     }
 
     fn on_began(&mut self, now: Time, peer: Box<Peer>) {
@@ -44,6 +47,7 @@ impl Agent {
         self.key_wanted = false;
         self.watch = self.threshold.map(|silence| Watch::new(silence, now, &self.reports()));
         self.mute_with(&peer.media.microphone, 0);
+        self.begin_exchange(now, &peer);
         self.link.tell(Event::Began(peer));
         // Devices may be known only after the greeting has left.
         if self.link.takes_back_greeting() {
@@ -70,6 +74,10 @@ impl Agent {
                 self.paths.on_peer_use(now, r#use, which, connection);
             }
             Message::Report(report) => self.theirs = Some(report),
+            Message::Text { .. }
+            | Message::OfferFile { .. }
+            | Message::WithdrawFile { .. }
+            | Message::FileRefused { .. } => self.on_words(now, &message),
             Message::Call(_)
             | Message::Answer(_)
             | Message::Refuse(_)
@@ -88,6 +96,7 @@ impl Agent {
 
     fn on_ended(&mut self, end: End) {
         self.next_tick = None;
+        self.ledger = None;
         self.link.tell(Event::Encode(Rate::ZERO));
         self.link.tell(Event::Ended(end));
     }
@@ -147,7 +156,8 @@ impl Agent {
         let connection = self.link.connection();
         // What the signal counts is as old as the last answer: on a path that fell silent, too old.
         let signal = connection.and_then(|connection| {
-            Some(RateSignal { queued: connection.queued(), ..connection.rate()? })
+            // Words and files are behind pictures: what waits of them is in nobody's way.
+            Some(RateSignal { queued: media_queued(connection), ..connection.rate()? })
         });
         if let Some(rate) = self.rate.follow(now, signal) {
             self.link.tell(Event::Encode(rate));

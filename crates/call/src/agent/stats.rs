@@ -25,7 +25,7 @@ pub struct CallStats {
     pub pictures: PictureCounts,
     /// Our pictures that were left out since the network does not carry them.
     pub left_out: u64,
-    /// Messages of the peer's that are no media of a call.
+    /// Messages of the peer's that are nothing of a call.
     pub malformed: u64,
     /// Whether our voice takes two paths while there are two.
     pub voice_twice: bool,
@@ -69,7 +69,7 @@ impl Agent {
             target,
             pictures: self.playout.picture_counts(),
             left_out: self.outgoing.left_out(),
-            malformed: self.playout.malformed(),
+            malformed: self.playout.malformed() + self.words_refused(),
             voice_twice: self.outgoing.voice_twice,
             video_rate: self.video_rate(),
             rate: connection.and_then(|connection| connection.rate()),

@@ -2,6 +2,7 @@
 
 mod choices;
 mod cuts;
+mod exchange;
 mod greeting;
 mod harness;
 mod lips;

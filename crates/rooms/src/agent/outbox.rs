@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
+use anabranch_call::exchange::{ASKS_MAX, send_behind};
 use anabranch_sansio::Time;
 use anabranch_session::treatment::MediaClass;
 use anabranch_transport::{Connection, Level, Outgoing, PathPreference, SendError};
 use bytes::Bytes;
 
 use crate::protocol::PPID_TEXT;
-use crate::rooms::{ASKS_MAX, send_behind};
 
 /// Sentences that wait; a page says less.
 pub(super) const WORDS_MAX: usize = 256;

@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use anabranch_call::exchange::{ASKS_MAX, Allowance, REQUEST_EVERY, REQUESTS_BURST};
 use anabranch_sansio::Time;
 use anabranch_transport::PathPreference;
 use bytes::Bytes;
 
 use super::Said;
 use super::outbox::Outbox;
-use crate::allowance::{Allowance, REQUEST_EVERY, REQUESTS_BURST};
 use crate::protocol::{BlockId, FILES_STREAM, FileMessage, FromMember, MemberNumber};
-use crate::rooms::ASKS_MAX;
 
 /// Words that are older than this have arrived: an association is given up sooner.
 const ARRIVED_AFTER: Duration = Duration::from_secs(20);

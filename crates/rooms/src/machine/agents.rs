@@ -10,6 +10,7 @@ use anabranch_transport::{
     ConnectionId, Encryption, Event, Incoming, Outgoing, SctpConfig, SctpTransport, Transport as _,
 };
 
+use super::callers::Callers;
 use super::{Link, Server};
 use crate::association::{SCTP_PORT, of_agent};
 use crate::protocol::{Enter, FromRoom, PPID_TEXT, Reason};
@@ -17,16 +18,13 @@ use crate::protocol::{Enter, FromRoom, PPID_TEXT, Reason};
 /// How long an agent may take to say where it wants to be, or to go after it was refused.
 const PATIENCE: Duration = Duration::from_secs(6);
 
-/// Agents that are connected, and have not said where they want to be.
-const CALLERS_MAX: usize = 64;
-
 /// The connections of agents.
 #[derive(Debug)]
 pub(super) struct Agents {
     pub(super) transport: SctpTransport,
     pub(super) is_encrypted: bool,
-    /// Those that have not said where they want to be, and until when they must.
-    callers: BTreeMap<ConnectionId, Time>,
+    /// Those that have not said where they want to be.
+    callers: Callers,
     /// Those that were refused, and until when they must be gone.
     refused: BTreeMap<ConnectionId, Time>,
 }
@@ -36,30 +34,30 @@ impl Agents {
         let is_encrypted = encryption.is_some();
         let config = SctpConfig { listen: true, segments_max, ..of_agent(encryption) };
         let transport = SctpTransport::new(config, SCTP_PORT, rng);
-        Self { transport, is_encrypted, callers: BTreeMap::new(), refused: BTreeMap::new() }
+        Self { transport, is_encrypted, callers: Callers::default(), refused: BTreeMap::new() }
     }
 
     pub(super) fn handle_timeout(&mut self, now: Time) {
         self.transport.handle_timeout(now);
-        let waiting = || self.callers.iter().chain(&self.refused);
-        let due: Vec<_> = waiting().filter(|(_, until)| **until <= now).map(|it| *it.0).collect();
+        let refused = self.refused.iter().filter(|(_, until)| **until <= now).map(|it| *it.0);
+        let due: Vec<_> = self.callers.due(now).chain(refused).collect();
         for id in due {
             self.abort(id, "the agent did not say which room it wants to be in, or did not go");
         }
     }
 
     pub(super) fn poll_timeout(&self) -> Option<Wakeup> {
-        let waiting = self.callers.values().chain(self.refused.values());
-        let waiting = waiting.map(|at| Wakeup { at: *at, why: "enter" });
+        let waiting = self.callers.next_due().into_iter().chain(self.refused.values().copied());
+        let waiting = waiting.map(|at| Wakeup { at, why: "enter" });
         self.transport.poll_timeout().into_iter().chain(waiting).min()
     }
 
     /// An agent is connected.
     fn on_connected(&mut self, now: Time, id: ConnectionId) {
-        if self.callers.len() < CALLERS_MAX {
-            self.callers.insert(id, now + PATIENCE);
-        } else {
-            self.abort(id, "too many agents at once: try again later");
+        let Some(connection) = self.transport.connection(id) else { return };
+        let Some(path) = connection.stats().paths.first().map(|path| path.tuple) else { return };
+        if let Some(oldest) = self.callers.add(id, path.remote.ip(), now + PATIENCE) {
+            self.abort(oldest, "too many agents at once: try again later");
         }
     }
 
@@ -75,7 +73,7 @@ impl Agents {
     }
 
     fn forget(&mut self, id: ConnectionId) {
-        self.callers.remove(&id);
+        self.callers.remove(id);
         self.refused.remove(&id);
     }
 
@@ -126,7 +124,7 @@ impl Server {
     }
 
     fn on_first_words(&mut self, now: Time, id: ConnectionId, message: &Incoming) {
-        if self.agents.callers.remove(&id).is_none() {
+        if !self.agents.callers.remove(id) {
             return;
         }
         let enter = match Enter::decode(&message.payload) {

@@ -1,6 +1,7 @@
 //! [`Server`]: rooms on one UDP port, which browsers and agents share.
 
 mod agents;
+mod callers;
 mod pairs;
 
 use std::collections::BTreeMap;

@@ -2,30 +2,20 @@
 
 use std::net::SocketAddr;
 
+use anabranch_call::exchange::{
+    FileEntry, FileNumber, MemberNumber, TextLine, file_name, readable,
+};
 use anabranch_call::{Media, PathUse};
 use anabranch_session::{CONTROL_LEN_MAX, printable};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::FileNumber;
-
-/// Characters of a text that somebody wrote.
-pub const TEXT_CHARS_MAX: usize = 2_000;
-
 /// Addresses under which an agent may be found.
 pub const CANDIDATES_MAX: usize = 8;
 
 /// Characters of a name.
 const NAME_CHARS_MAX: usize = 60;
-
-/// Characters of a file's name.
-const FILE_NAME_CHARS_MAX: usize = 120;
-
-/// A member of a room: a number that no other one gets as long as the room is in use.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct MemberNumber(pub u16);
 
 /// What a member says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -267,34 +257,6 @@ pub struct MemberEntry {
     pub away: bool,
 }
 
-/// Something that somebody wrote.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TextLine {
-    /// Who, by name: the member may be gone.
-    pub name: String,
-    /// Who, by number.
-    pub member: MemberNumber,
-    /// When, on the room's clock, in microseconds.
-    pub at_us: u64,
-    /// What.
-    pub text: String,
-}
-
-/// A file that a member has for who wants it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileEntry {
-    /// Its number.
-    pub file: FileNumber,
-    /// Who has it.
-    pub member: MemberNumber,
-    /// What it is called: no path.
-    pub name: String,
-    /// Its bytes.
-    pub size: u64,
-    /// Their SHA-256, in hexadecimal digits.
-    pub sha256: String,
-}
-
 /// How an agent finds the only other member of its room.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Introduction {
@@ -435,24 +397,10 @@ fn named(text: &str) -> String {
     if name.is_empty() { "Somebody".to_owned() } else { name }
 }
 
-/// The name of a file that lies in whatever folder one likes: neither a path nor hidden, and of no
-/// other type than it looks.
-fn file_name(text: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let name = printable(text).replace(turns, "").replace(['/', '\\', ':'], "_");
-    let name = name.trim().trim_start_matches('.');
-    let name: String = name.chars().take(FILE_NAME_CHARS_MAX).collect();
-    if name.is_empty() { "file".to_owned() } else { name }
-}
-
-/// Words of several lines, without what a terminal would act on.
-fn readable(text: &str) -> String {
-    let is_shown = |c: &char| *c == '\n' || !c.is_control();
-    text.trim().chars().filter(is_shown).take(TEXT_CHARS_MAX).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use anabranch_call::exchange::{FILE_NAME_CHARS_MAX, TEXT_CHARS_MAX};
+
     use super::*;
 
     fn hello(name: &str) -> FromMember {

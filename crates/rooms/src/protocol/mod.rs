@@ -2,20 +2,19 @@
 
 mod control;
 mod enter;
-mod files;
 mod media;
 
 use anabranch_transport::PayloadId;
 
+pub use anabranch_call::exchange::{
+    BLOCK_LEN, BLOCKS_WANTED_MAX, BlockId, FILE_LEN_MAX, FILES_STREAM, FileEntry, FileMessage,
+    FileMessageError, FileNumber, MemberNumber, PPID_BINARY, TEXT_CHARS_MAX, TextLine, block_len,
+};
 pub use control::{
-    CANDIDATES_MAX, DecodeError, FileEntry, FromMember, FromRoom, Introduction, Listeners,
-    MemberEntry, MemberNumber, Reason, Role, RoomEntry, TEXT_CHARS_MAX, TextLine,
+    CANDIDATES_MAX, DecodeError, FromMember, FromRoom, Introduction, Listeners, MemberEntry,
+    Reason, Role, RoomEntry,
 };
 pub use enter::Enter;
-pub use files::{
-    BLOCK_LEN, BLOCKS_WANTED_MAX, BlockId, FILE_LEN_MAX, FILES_STREAM, FileMessage,
-    FileMessageError, FileNumber, block_len,
-};
 pub(crate) use media::member_of;
 pub use media::{Forwarded, Kind, MediaError, PIECE_LEN_MAX, forwarded};
 
@@ -24,9 +23,6 @@ pub const PROTOCOL_VERSION: u32 = 1;
 
 /// RFC 8831 section 8: a text in UTF-8.
 pub const PPID_TEXT: PayloadId = PayloadId(51);
-
-/// RFC 8831 section 8: bytes.
-pub const PPID_BINARY: PayloadId = PayloadId(53);
 
 /// Data channels of a connection: as in a call, each class has the one of its number; files have
 /// the last one.

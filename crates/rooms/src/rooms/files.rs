@@ -1,32 +1,23 @@
 //! Files: members have them, others ask for blocks of them. The room keeps none.
 
-use std::collections::BTreeMap;
-
+use anabranch_call::exchange::FileList;
 use anabranch_sansio::Time;
 use bytes::Bytes;
 
 use super::room::Place;
 use super::{GuestId, RoomId, Rooms};
-use crate::protocol::{
-    BlockId, FILE_LEN_MAX, FileEntry, FileMessage, FileNumber, FromRoom, MemberNumber, block_len,
-};
-
-/// Files that there are in a room at once.
-const FILES_MAX: usize = 100;
-
-/// Hexadecimal digits of SHA-256.
-const SHA256_DIGITS: usize = 64;
+use crate::protocol::{BlockId, FileEntry, FileMessage, FileNumber, FromRoom, MemberNumber};
 
 /// The files of a room.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    files: BTreeMap<FileNumber, FileEntry>,
+    list: FileList,
     last: u32,
 }
 
 impl Files {
     pub(super) fn list(&self) -> Vec<FileEntry> {
-        self.files.values().cloned().collect()
+        self.list.list()
     }
 
     /// Takes a file of a member; says what is wrong with it.
@@ -37,43 +28,15 @@ impl Files {
         size: u64,
         sha256: String,
     ) -> Result<FileEntry, String> {
-        if !(1..=FILE_LEN_MAX).contains(&size) {
-            return Err(format!("A file has 1 to {FILE_LEN_MAX} bytes, not {size}."));
-        }
-        let is_hex = |c: char| c.is_ascii_digit() || ('a'..='f').contains(&c);
-        if sha256.len() != SHA256_DIGITS || !sha256.chars().all(is_hex) {
-            return Err("What it comes with is no SHA-256.".to_owned());
-        }
-        let mut known = self.files.values();
-        if let Some(file) = known.find(|file| file.member == member && file.sha256 == sha256) {
-            return Ok(file.clone());
-        }
-        if self.files.len() >= FILES_MAX {
-            return Err(format!(
-                "There are {FILES_MAX} files already: somebody has to remove one."
-            ));
-        }
-        self.last += 1;
-        let file = FileNumber(self.last);
-        let entry = FileEntry { file, member, name, size, sha256 };
-        self.files.insert(file, entry.clone());
+        let file = FileNumber(self.last + 1);
+        let entry = self.list.add(FileEntry { file, member, name, size, sha256 })?;
+        self.last = self.last.max(entry.file.0);
         Ok(entry)
     }
 
     /// Forgets the files of who left.
     pub(super) fn forget(&mut self, member: MemberNumber) {
-        self.files.retain(|_, file| file.member != member);
-    }
-
-    fn remove(&mut self, file: FileNumber, member: MemberNumber) -> bool {
-        let is_its = self.files.get(&file).is_some_and(|entry| entry.member == member);
-        is_its && self.files.remove(&file).is_some()
-    }
-
-    /// Who has a file, and how long this block of it is; `None` if it has no such block.
-    fn owner(&self, block: BlockId) -> Option<(MemberNumber, Option<usize>)> {
-        let file = self.files.get(&block.file)?;
-        Some((file.member, block_len(file.size, block.index)))
+        self.list.forget(member);
     }
 }
 
@@ -101,7 +64,7 @@ impl Rooms {
         file: FileNumber,
     ) {
         let Some(room) = self.rooms.get_mut(&room_id) else { return };
-        if room.files.remove(file, number) {
+        if room.files.list.remove(file, number) {
             self.forget_file(room_id, file);
             self.tell_all(room_id, &FromRoom::FileGone { file });
         }
@@ -138,7 +101,7 @@ impl Rooms {
         block: BlockId,
     ) -> bool {
         let Some(room) = self.rooms.get(&room_id) else { return false };
-        let Some((owner, Some(_))) = room.files.owner(block) else { return false };
+        let Some((owner, Some(_))) = room.files.list.owner(block) else { return false };
         let Some(owner) = room.members.get(&owner).map(|member| member.place) else {
             return false;
         };
@@ -165,7 +128,7 @@ impl Rooms {
     ) -> bool {
         let Some(room) = self.rooms.get(&room_id) else { return false };
         // It may have been withdrawn, and who wanted it may have left, while it was under way.
-        let Some((owner, len)) = room.files.owner(block) else { return true };
+        let Some((owner, len)) = room.files.list.owner(block) else { return true };
         if owner != number || len != Some(bytes.len()) {
             return false;
         }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use anabranch_call::exchange::{Allowance, FileQueue, REQUEST_EVERY, REQUESTS_BURST};
 use anabranch_call::{EncoderRate, PathUse, Paths};
 use anabranch_sansio::{PathId, Rate, Time, TraceLog};
 use anabranch_session::treatment::MediaClass;
@@ -11,8 +12,6 @@ use anabranch_transport::{Connection, Outgoing, RateSignal, Reliability, SendErr
 use bytes::Bytes;
 
 use super::RoomId;
-use super::file_queue::FileQueue;
-use crate::allowance::{Allowance, REQUEST_EVERY, REQUESTS_BURST};
 use crate::forwarding::{Forwarding, media_queued, set_priorities};
 use crate::protocol::{Forwarded, FromRoom, MemberNumber, PPID_TEXT, Role};
 

@@ -1,7 +1,6 @@
 //! [`Rooms`]: who is where, what each says and sends, and who gets it.
 
 mod entering;
-mod file_queue;
 mod files;
 mod guest;
 mod hosting;
@@ -24,7 +23,6 @@ use crate::protocol::{
     FILES_STREAM, Forwarded, FromMember, FromRoom, Kind, MemberNumber, PPID_BINARY,
     PROTOCOL_VERSION, Reason, Role, TextLine, forwarded,
 };
-pub(crate) use file_queue::{ASKS_MAX, send_behind};
 use guest::{Guest, PathWish, Phase};
 pub use report::{Event, MemberReport, Occurrence, RoomLabel, RoomReport};
 use room::{Member, Place, Room};

@@ -1,5 +1,6 @@
 /** What the agent of a call tells its page as text: see docs/call.md. */
 
+import { exchangeMessages, file, line } from '../../exchange/protocol';
 import {
   amount,
   array,
@@ -16,6 +17,8 @@ import {
 import { decodeMessage, event, tagged } from '../../protocol/program';
 
 const PATHS_MAX = 16;
+const TEXTS_MAX = 1_000;
+const FILES_MAX = 1_000;
 
 /** Of a clock, a counter or a difference: may be below 0. */
 const number: Check<number> = (value, at) =>
@@ -124,6 +127,13 @@ const stats = object({
   quality: object({ is: oneOf('good', 'fair', 'bad'), text }),
 });
 
+const exchange = object({
+  you: count,
+  takes: object({ text: flag, files: flag }),
+  texts: array(line, TEXTS_MAX),
+  files: array(file, FILES_MAX),
+});
+
 const messages = {
   hello: tagged('hello', hello),
   state: tagged('state', state),
@@ -133,6 +143,8 @@ const messages = {
   event: tagged('event', event),
   taken: tagged('taken', object({ text })),
   error: tagged('error', object({ request: nullable(text), text })),
+  exchange: tagged('exchange', exchange),
+  ...exchangeMessages,
   bye: tagged('bye', object({ text })),
 };
 
@@ -141,6 +153,7 @@ export type CallState = Checked<typeof state>;
 export type CallStats = Checked<typeof stats>;
 export type CallPath = Checked<typeof path>;
 export type PathUse = CallPath['use'];
+export type Exchange = Checked<typeof exchange>;
 export type Encode = Checked<typeof encode>;
 export type Media = Checked<typeof media>;
 export type Voice = Checked<typeof voice>;

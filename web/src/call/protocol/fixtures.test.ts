@@ -1,11 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { decodeFileMessage } from '../../exchange/files/blocks';
 import { decodeAgentMessage } from './agent';
-import { decodeCallUnit, decodeSentUnit, encodeCallUnit, encodeSentUnit } from './media';
+import {
+  decodeCallMessage,
+  decodeCallUnit,
+  decodeSentUnit,
+  encodeCallBlock,
+  encodeCallUnit,
+  encodeSentUnit,
+} from './media';
 import type { CallRequest } from './requests';
 
 const FOLDER = new URL('../../../fixtures/', import.meta.url);
 const fixture = (name: string) => readFileSync(new URL(name, FOLDER), 'utf8');
+const SHA256 = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08';
 const FROM_AGENT = [
   ['hello', 'hello'],
   ['state', 'state-waiting'],
@@ -17,6 +26,11 @@ const FROM_AGENT = [
   ['key_wanted', 'key-wanted'],
   ['stats', 'stats'],
   ['event', 'event'],
+  ['exchange', 'exchange'],
+  ['text', 'text'],
+  ['file', 'file'],
+  ['file_refused', 'file-refused'],
+  ['file_gone', 'file-gone'],
   ['taken', 'taken'],
   ['error', 'error'],
   ['bye', 'bye'],
@@ -77,6 +91,14 @@ describe('the fixtures of a call', () => {
     }
   });
 
+  it('hold a message about a file', () => {
+    const bytes = bytesOf('call-want-block');
+    const read = decodeCallMessage(bytes.buffer);
+    const message = read.track === 'files' ? read.message : new ArrayBuffer(0);
+    expect(decodeFileMessage(message)).toMatchObject({ type: 'want', file: 2, index: 7 });
+    expect(encodeCallBlock(new Uint8Array(message))).toEqual(bytes);
+  });
+
   it('hold what the page sends of voice and pictures', () => {
     const voice = {
       track: 'audio',
@@ -124,6 +146,9 @@ function requests(): [string, CallRequest][] {
     ['leave', { type: 'leave', path: 0 }],
     ['voice-twice', { type: 'voice_twice', on: false }],
     ['want-key', { type: 'want_key' }],
+    ['write', { type: 'text', text: 'Yes, and read it.' }],
+    ['offer-file', { type: 'offer_file', name: 'notes.pdf', size: 2_000_000, sha256: SHA256 }],
+    ['withdraw-file', { type: 'withdraw_file', file: 2 }],
     ['hang-up', { type: 'hang_up' }],
     [
       'page-stats',

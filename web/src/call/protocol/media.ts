@@ -10,6 +10,7 @@ import {
 } from '../../protocol/media-unit';
 
 const FORMAT_FROM_PAGE = 2;
+const FORMAT_FILES = 3;
 const FLAG_CONCEAL = 32;
 const FLAGS_AT = 3;
 const DELAY_AT = 24;
@@ -26,6 +27,28 @@ export interface SentUnit {
   readonly frame: number;
   readonly ptsUs: number;
   readonly payload: Uint8Array;
+}
+
+/** A message about a file, between its first byte and the agent. */
+export interface CallBlock {
+  readonly track: 'files';
+  readonly message: ArrayBuffer;
+}
+
+/** What the agent sends, as bytes; throws a {@link DecodeError}. */
+export function decodeCallMessage(bytes: ArrayBuffer): CallUnit | CallBlock {
+  const [format] = new Uint8Array(bytes, 0, Math.min(1, bytes.byteLength));
+  return format === FORMAT_FILES
+    ? { track: 'files', message: bytes.slice(1) }
+    : decodeCallUnit(bytes);
+}
+
+/** A message about a file, both ways. */
+export function encodeCallBlock(message: Uint8Array): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(1 + message.length);
+  bytes[0] = FORMAT_FILES;
+  bytes.set(message, 1);
+  return bytes;
 }
 
 /** Throws a {@link DecodeError}. */

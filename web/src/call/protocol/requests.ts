@@ -1,5 +1,6 @@
 /** What the page of a call asks of its agent, or tells it: see docs/call.md. */
 
+import type { ExchangeRequest } from '../../exchange/protocol';
 import type { CallVideo, Device, PathUse, Voice } from './agent';
 
 /** How networks are to be used. */
@@ -11,6 +12,7 @@ export type NetworkRequest =
 
 export type CallRequest =
   | NetworkRequest
+  | ExchangeRequest
   | {
       readonly type: 'devices';
       readonly microphone: Device;

@@ -1,17 +1,23 @@
 /** One visit to the page of a call: its worker, its devices, its sound, and what it shows. */
 
 import { computed, effect, signal } from '@preact/signals';
+import type { FilesReport } from '../../exchange/files/desk';
+import { save } from '../../exchange/save';
+import { tabName } from '../../exchange/tab';
+import type { ExchangeUser } from '../../exchange/ui/context';
 import { nowMs } from '../../media/now';
 import { CameraFeed } from '../capture/camera-feed';
 import { type Listed, MediaDevicesOfPage } from '../capture/devices';
+import { ShownScreen } from '../capture/shown-screen';
 import type { Kind } from '../capture/words';
 import type { CallRequest } from '../protocol/requests';
 import type { VoiceReport } from '../voice/messages';
 import { CallSound } from '../voice/sound';
+import { peerName } from '../words';
 import type { FromCallWorker, ToCallWorker } from '../worker/messages';
 import { CallStore } from './store';
 
-export class CallSession {
+export class CallSession implements ExchangeUser {
   readonly store = new CallStore();
   readonly devices = new MediaDevicesOfPage({
     onTrack: (kind, track) => this.#onTrack(kind, track),
@@ -24,6 +30,10 @@ export class CallSession {
   readonly #camera = new CameraFeed((camera, transfer) =>
     this.#tell({ kind: 'camera', camera }, transfer),
   );
+  readonly screen = new ShownScreen({
+    onTrack: (track) => this.#camera.use(track ?? this.devices.camera.track.peek(), track !== null),
+    onProblem: (text) => this.store.notify('warning', text),
+  });
   #isBegun = false;
 
   constructor() {
@@ -41,7 +51,7 @@ export class CallSession {
           kind: 'devices',
           devices: {
             microphone: microphone.state.value,
-            camera: camera.state.value,
+            camera: this.screen.track.value === null ? camera.state.value : 'on',
             text: text.value,
           },
         });
@@ -57,7 +67,59 @@ export class CallSession {
     const socketUrl = new URL('socket', document.baseURI);
     socketUrl.protocol = socketUrl.protocol === 'https:' ? 'wss:' : 'ws:';
     const offscreen = canvas.transferControlToOffscreen();
-    this.#tell({ kind: 'start', socketUrl: socketUrl.href, canvas: offscreen }, [offscreen]);
+    this.#tell({ kind: 'start', socketUrl: socketUrl.href, canvas: offscreen, tab: tabName() }, [
+      offscreen,
+    ]);
+  }
+
+  get others(): string {
+    return peerName(this.store);
+  }
+
+  get isOpen(): boolean {
+    return this.store.isCall.value && this.store.connection.value.state === 'open';
+  }
+
+  get noTexts(): string | null {
+    const { takes } = this.store;
+    return takes.value?.text === false
+      ? `${this.others} gets no texts: their program is older, or has no page.`
+      : null;
+  }
+
+  get noFiles(): string | null {
+    const { takes } = this.store;
+    return takes.value?.files === false
+      ? `${this.others} gets no files: their program is older, or has no page.`
+      : null;
+  }
+
+  get filesReport(): FilesReport | null {
+    return this.store.screen.value?.files ?? null;
+  }
+
+  nameOf(member: number): string {
+    return member === this.store.you.value ? 'you' : this.others;
+  }
+
+  write(text: string): void {
+    this.request({ type: 'text', text });
+  }
+
+  offer(files: readonly File[]): void {
+    this.#tell({ kind: 'offer_files', files });
+  }
+
+  withdraw(file: number): void {
+    this.#tell({ kind: 'withdraw_file', file });
+  }
+
+  get(file: number): void {
+    this.#tell({ kind: 'get_file', file });
+  }
+
+  stopGetting(sha256: string): void {
+    this.#tell({ kind: 'stop_file', sha256 });
   }
 
   request(request: CallRequest): void {
@@ -107,6 +169,9 @@ export class CallSession {
         return;
       case 'screen':
         this.store.screen.value = message.report;
+        return;
+      case 'file':
+        save(message.name, message.blob);
         return;
       case 'camera_silent':
         this.#camera.play();
@@ -159,11 +224,14 @@ export class CallSession {
       this.store.ourLevel.value = 0;
       return;
     }
-    this.#camera.use(track);
+    if (this.screen.track.peek() === null) {
+      this.#camera.use(track);
+    }
   }
 
   /** The call is over, or another page has it: no lamp stays lit here. */
   #giveBack(): void {
+    this.screen.close();
     this.devices.close();
     this.#sound.peek()?.close();
     this.#sound.value = null;

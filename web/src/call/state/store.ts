@@ -1,15 +1,22 @@
 /** Everything that the page of a call shows, as signals. */
 
 import { batch, computed, type Signal, signal } from '@preact/signals';
-import { Notices } from '../../common/notices';
+import { ExchangeStore } from '../../exchange/store';
 import type { ProgramEvent } from '../../protocol/program';
 import type { Connection } from '../../worker/messages';
-import type { AgentMessage, CallHello, CallState, CallStats, Encode } from '../protocol/agent';
+import type {
+  AgentMessage,
+  CallHello,
+  CallState,
+  CallStats,
+  Encode,
+  Exchange,
+} from '../protocol/agent';
 import type { CallScreen } from '../worker/messages';
 
 const EVENTS_MAX = 200;
 
-export class CallStore extends Notices {
+export class CallStore extends ExchangeStore {
   readonly connection: Signal<Connection> = signal({ state: 'connecting' });
   /** When the socket is opened again (epoch, ms). */
   readonly retryAtMs = signal<number | null>(null);
@@ -30,8 +37,8 @@ export class CallStore extends Notices {
     const state = this.state.value?.state;
     return state === 'in_call' || state === 'no_path';
   });
-  /** Our clock minus the agent's. */
-  #offsetMs = 0;
+  /** What the other end takes beside voice and pictures; `null` before a call. */
+  readonly takes = signal<Exchange['takes'] | null>(null);
 
   onMessage(message: AgentMessage, nowMs: number): void {
     batch(() => {
@@ -54,6 +61,15 @@ export class CallStore extends Notices {
         case 'error':
           this.notify('bad', message.body.text);
           return;
+        case 'exchange':
+          this.#onExchangeBegun(message.body);
+          return;
+        case 'text':
+        case 'file':
+        case 'file_refused':
+        case 'file_gone':
+          this.onExchange(message);
+          return;
         case 'taken':
           this.taken.value = message.body.text;
           return;
@@ -70,7 +86,7 @@ export class CallStore extends Notices {
   }
 
   #restart(hello: CallHello, nowMs: number): void {
-    this.#offsetMs = nowMs - hello.now_us / 1000;
+    this.offsetMs = nowMs - hello.now_us / 1000;
     this.hello.value = hello;
     this.state.value = null;
     this.stats.value = null;
@@ -78,6 +94,16 @@ export class CallStore extends Notices {
     this.events.value = [];
     this.taken.value = null;
     this.beganMs.value = null;
+    this.takes.value = null;
+    this.texts.value = [];
+    this.files.value = [];
+  }
+
+  #onExchangeBegun({ you, takes, texts, files }: Exchange): void {
+    this.you.value = you;
+    this.takes.value = takes;
+    this.texts.value = texts;
+    this.files.value = files;
   }
 
   #onState(state: CallState): void {
@@ -85,8 +111,11 @@ export class CallStore extends Notices {
     if (!this.isCall.peek()) {
       this.beganMs.value = null;
       this.theirLevel.value = 0;
+      // What was written can still be read; files stay where they are.
+      this.files.value = [];
+      this.takes.value = null;
     } else if (this.beganMs.peek() === null) {
-      this.beganMs.value = state.since_us / 1000 + this.#offsetMs;
+      this.beganMs.value = state.since_us / 1000 + this.offsetMs;
     }
   }
 

@@ -1,4 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
+import { ExchangeContext } from '../../exchange/ui/context';
+import { Texts } from '../../exchange/ui/texts';
 import { EventLog } from '../../ui/event-log';
 import { toggleFullScreen } from '../../ui/full-screen';
 import { HelpDialog, openHelp, type Term } from '../../ui/help-dialog';
@@ -16,6 +18,7 @@ import { Stage } from './stage';
 
 const TERMS: readonly Term[] = [
   ...NETWORK_TERMS,
+  ['File', 'stays on the machine of who offers it until the other end gets it; checked by SHA-256'],
   ['Concealed', 'voice that did not come in time and was bridged by what was said before'],
 ];
 
@@ -45,21 +48,24 @@ export function App({ session }: { readonly session: CallSession }) {
   const panels = [networks, <Devices key="devices" />];
   return (
     <CallContext.Provider value={session}>
-      <Header />
-      <main class="call" data-call={store.isCall.value}>
-        <div class="watch">
-          <Stage box={stage} />
-          <EventLog events={store.events.value} />
-        </div>
-        <div class="side">
-          <Invite key="invite" />
-          <Quality key="quality" />
-          {/* In a call one steers networks more than devices; before it is the other way round. */}
-          {store.isCall.value ? panels : panels.toReversed()}
-        </div>
-      </main>
-      <Notices notices={store.notices.value} dismiss={(id) => store.dismiss(id)} />
-      <HelpDialog keys={KEYS} terms={TERMS} />
+      <ExchangeContext.Provider value={session}>
+        <Header />
+        <main class="call" data-call={store.isCall.value}>
+          <div class="watch">
+            <Stage box={stage} />
+            <EventLog events={store.events.value} />
+          </div>
+          <div class="side">
+            <Invite key="invite" />
+            {(store.isCall.value || store.texts.value.length > 0) && <Texts key="texts" />}
+            <Quality key="quality" />
+            {/* In a call one steers networks more than devices, and before it devices. */}
+            {store.isCall.value ? panels : panels.toReversed()}
+          </div>
+        </main>
+        <Notices notices={store.notices.value} dismiss={(id) => store.dismiss(id)} />
+        <HelpDialog keys={KEYS} terms={TERMS} />
+      </ExchangeContext.Provider>
     </CallContext.Provider>
   );
 }

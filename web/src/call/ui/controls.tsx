@@ -4,6 +4,7 @@ import { toggleFullScreen } from '../../ui/full-screen';
 import type { Kind } from '../capture/words';
 import { useCall } from './context';
 import { CameraIcon, HangUpIcon, MicrophoneIcon } from './icons';
+import { ScreenButton } from './screen-button';
 import { Toggle, type ToggleWords } from './toggle';
 
 export function Controls({ box }: { readonly box: Ref<HTMLElement> }) {
@@ -20,6 +21,7 @@ export function Controls({ box }: { readonly box: Ref<HTMLElement> }) {
       {sends?.video !== false && (
         <DeviceToggle kind="camera" key_="V" on="Camera off" off="Camera on" Icon={CameraIcon} />
       )}
+      {sends?.video !== false && <ScreenButton screen={session.screen} />}
       <button
         type="button"
         class="hang-up"

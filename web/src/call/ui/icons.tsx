@@ -40,3 +40,11 @@ export function LockIcon({ isClosed }: { readonly isClosed: boolean }) {
     </Icon>
   );
 }
+
+export function ScreenIcon() {
+  return (
+    <Icon>
+      <path d="M2.5 4h15v10h-15zM7 17h6M10 14v3M10 11.5v-5M7.8 8.5L10 6.3l2.2 2.2" />
+    </Icon>
+  );
+}

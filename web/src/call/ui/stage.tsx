@@ -83,9 +83,9 @@ function Them() {
 }
 
 function Us() {
-  const { store, devices } = useCall();
+  const { store, devices, screen } = useCall();
   const player = useRef<HTMLVideoElement>(null);
-  const track = devices.camera.track.value;
+  const track = screen.track.value ?? devices.camera.track.value;
   useEffect(() => {
     if (player.current !== null) {
       player.current.srcObject = track === null ? null : new MediaStream([track]);
@@ -94,7 +94,14 @@ function Us() {
   const microphone = devices.microphone.state.value;
   return (
     <div class="us" data-testid="self-view" data-camera={devices.camera.state.value}>
-      <video ref={player} autoplay muted playsInline aria-label="Your own picture" />
+      <video
+        ref={player}
+        class={screen.track.value === null ? 'mirror' : ''}
+        autoplay
+        muted
+        playsInline
+        aria-label="Your own picture"
+      />
       {track === null && <p class="no-camera">{noPicture(devices.camera.state.value)}</p>}
       <p class="name">
         {microphone !== 'on' && <MicrophoneIcon on={false} />}

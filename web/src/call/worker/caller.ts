@@ -1,13 +1,22 @@
 /** The worker of a call's page: socket, encoders, decoders and canvas. */
 
+import { KeptParts } from '../../exchange/files/kept-parts';
 import { Cushion } from '../../media/cushion';
 import { nowMs, nowUs } from '../../media/now';
 import { PlayoutClock } from '../../media/playout-clock';
 import { type Language, ProgramSocket } from '../../worker/socket';
 import { type AgentMessage, type CallVideo, decodeAgentMessage } from '../protocol/agent';
-import { type CallUnit, decodeCallUnit, encodeSentUnit, type SentUnit } from '../protocol/media';
+import {
+  type CallBlock,
+  type CallUnit,
+  decodeCallMessage,
+  encodeCallBlock,
+  encodeSentUnit,
+  type SentUnit,
+} from '../protocol/media';
 import type { CallRequest } from '../protocol/requests';
 import type { MicrophoneFrame } from '../voice/messages';
+import { CallFiles } from './call-files';
 import type { Devices, FromCallWorker, ToCallWorker } from './messages';
 import { PictureSender } from './picture-sender';
 import { CallPictures } from './pictures';
@@ -16,12 +25,13 @@ import { VOICE, VoiceSender } from './voice-sender';
 
 const SCREEN_REPORT_MS = 200;
 const PAGE_STATS_MS = 1_000;
+const FILES_POLL_MS = 10;
 /** The audio thread works ahead by less than this. */
 const WORKLET_MS = 10;
 
-const LANGUAGE: Language<AgentMessage, CallUnit> = {
+const LANGUAGE: Language<AgentMessage, CallUnit | CallBlock> = {
   readText: decodeAgentMessage,
-  readUnit: decodeCallUnit,
+  readUnit: decodeCallMessage,
   versionIn: (message) => (message.type === 'hello' ? message.body.protocol : null),
   lastWordsIn: (message) =>
     message.type === 'taken' || message.type === 'bye' ? message.body.text : null,
@@ -35,14 +45,16 @@ class Call {
   readonly #voice: VoiceFeed;
   readonly #voiceSender: VoiceSender;
   readonly #pictureSender: PictureSender;
-  readonly #socket: ProgramSocket<AgentMessage, CallUnit, CallRequest>;
+  readonly #socket: ProgramSocket<AgentMessage, CallUnit | CallBlock, CallRequest>;
+  readonly #files: CallFiles;
+  #peerKey: string | null = null;
   #devices: Devices | null = null;
   #video: CallVideo | null = null;
   #isCall = false;
   #soundSkewMs: number | null = null;
   #played = { heard: 0, concealed: 0 };
 
-  constructor(socketUrl: string, canvas: OffscreenCanvas) {
+  constructor(socketUrl: string, canvas: OffscreenCanvas, tab: string) {
     const toLocalMs = (playAtUs: number) => (playAtUs + this.#clock.offsetUs) / 1_000;
     this.#pictures = new CallPictures(canvas, this.#cushion, {
       toLocalMs,
@@ -74,7 +86,16 @@ class Call {
       onUnit: (unit) => this.#onUnit(unit),
       onBroken: (why) => problem(`The program sent something unreadable: ${why}.`),
     });
+    const deskUser = {
+      say: (request: CallRequest) => this.#socket.send(request),
+      send: (message: Uint8Array) => this.#socket.sendBytes(encodeCallBlock(message)),
+      queuedBytes: () => this.#socket.queuedBytes,
+      onWhole: (name: string, blob: Blob) => tell({ kind: 'file', name, blob }),
+      onProblem: problem,
+    };
+    this.#files = new CallFiles(deskUser, () => new KeptParts(tab));
     this.#socket.open();
+    setInterval(() => this.#files.desk.poll(nowMs()), FILES_POLL_MS);
     setInterval(() => this.#reportScreen(), SCREEN_REPORT_MS);
     setInterval(() => this.#reportToAgent(), PAGE_STATS_MS);
   }
@@ -100,6 +121,18 @@ class Call {
       case 'devices':
         this.#devices = message.devices;
         this.#sayDevices();
+        return;
+      case 'offer_files':
+        this.#files.desk.add(message.files);
+        return;
+      case 'withdraw_file':
+        this.#files.desk.withdraw(message.file);
+        return;
+      case 'get_file':
+        this.#files.desk.get(message.file, nowMs());
+        return;
+      case 'stop_file':
+        this.#files.desk.stop(message.sha256);
         return;
       case 'skew':
         this.#soundSkewMs = message.skewMs;
@@ -131,12 +164,19 @@ class Call {
       case 'key_wanted':
         this.#pictureSender.wantKey();
         break;
+      case 'exchange':
+        this.#files.onExchange(message.body, this.#peerKey);
+        break;
+      case 'file':
+      case 'file_gone':
+        this.#files.onMessage(message);
+        break;
       default:
     }
     tell({ kind: 'message', message });
   }
 
-  #onState({ state, peer }: Extract<AgentMessage, { type: 'state' }>['body']): void {
+  #onState({ state, peer, why }: Extract<AgentMessage, { type: 'state' }>['body']): void {
     const isCall = state === 'in_call' || state === 'no_path';
     if (isCall !== this.#isCall) {
       this.#isCall = isCall;
@@ -144,14 +184,20 @@ class Call {
       this.#voice.restart(isCall ? (peer?.media.voice ?? VOICE) : null);
       this.#pictureSender.wantKey();
       this.#openSenders();
+      if (!isCall) {
+        this.#files.onOver(why);
+      }
     }
     if (peer !== null && isCall) {
+      this.#peerKey = peer.key;
       this.#pictures.setFormat(peer.media.video);
     }
   }
 
-  #onUnit(unit: CallUnit): void {
-    if (unit.track === 'video') {
+  #onUnit(unit: CallUnit | CallBlock): void {
+    if (unit.track === 'files') {
+      this.#files.desk.receive(unit.message, nowMs());
+    } else if (unit.track === 'video') {
       this.#pictures.push(unit);
     } else {
       this.#voice.push(unit);
@@ -202,6 +248,7 @@ class Call {
         sentVoice: this.#voiceSender.sent,
         sentHeight: this.#pictureSender.height,
         skewMs: this.#skewMs(),
+        files: this.#files.desk.report,
       },
     });
   }
@@ -223,7 +270,7 @@ let call: Call | null = null;
 
 self.onmessage = ({ data }: MessageEvent<ToCallWorker>) => {
   if (data.kind === 'start') {
-    call = new Call(data.socketUrl, data.canvas);
+    call = new Call(data.socketUrl, data.canvas, data.tab);
   } else {
     call?.on(data);
   }

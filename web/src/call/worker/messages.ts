@@ -1,12 +1,19 @@
 /** What passes between the main thread of a call's page and its worker. */
 
+import type { FilesReport } from '../../exchange/files/desk';
 import type { Connection } from '../../worker/messages';
 import type { Frames } from '../capture/frames';
 import type { AgentMessage, Device } from '../protocol/agent';
 import type { CallRequest } from '../protocol/requests';
 
 export type ToCallWorker =
-  | { readonly kind: 'start'; readonly socketUrl: string; readonly canvas: OffscreenCanvas }
+  | {
+      readonly kind: 'start';
+      readonly socketUrl: string;
+      readonly canvas: OffscreenCanvas;
+      /** Tells this tab from others, also after it was reloaded. */
+      readonly tab: string;
+    }
   /** Tries again what another page had taken. */
   | { readonly kind: 'open' }
   | { readonly kind: 'request'; readonly request: CallRequest }
@@ -17,6 +24,11 @@ export type ToCallWorker =
   /** What the camera sees from now on; `null` for nothing. */
   | { readonly kind: 'camera'; readonly camera: Camera | null }
   | { readonly kind: 'devices'; readonly devices: Devices }
+  /** Has these for the other end. */
+  | { readonly kind: 'offer_files'; readonly files: readonly File[] }
+  | { readonly kind: 'withdraw_file'; readonly file: number }
+  | { readonly kind: 'get_file'; readonly file: number }
+  | { readonly kind: 'stop_file'; readonly sha256: string }
   | { readonly kind: 'skew'; readonly skewMs: number | null }
   | { readonly kind: 'voice'; readonly heard: number; readonly concealed: number };
 
@@ -42,6 +54,8 @@ export type FromCallWorker =
   | { readonly kind: 'screen'; readonly report: CallScreen }
   /** The camera is open, but has brought no picture for long. */
   | { readonly kind: 'camera_silent' }
+  /** A file is here, whole and right. */
+  | { readonly kind: 'file'; readonly name: string; readonly blob: Blob }
   /** A whole sentence about something that the page could not do. */
   | { readonly kind: 'problem'; readonly text: string };
 
@@ -57,4 +71,5 @@ export interface CallScreen {
   readonly sentVoice: number;
   readonly sentHeight: number;
   readonly skewMs: number | null;
+  readonly files: FilesReport;
 }

@@ -1,6 +1,7 @@
 /** What a room says as text, and what its members do: see docs/meet.md. */
 
 import { media, paths } from '../../call/protocol/agent';
+import { type ExchangeRequest, exchangeMessages, file, line } from '../../exchange/protocol';
 import {
   amount,
   array,
@@ -21,10 +22,6 @@ const TEXTS_MAX = 1_000;
 const FILES_MAX = 1_000;
 
 const member = object({ number: count, name: text, role: text, media, away: flag });
-
-const line = object({ name: text, member: count, at_us: count, text });
-
-const file = object({ file: count, member: count, name: text, size: count, sha256: text });
 
 const listeners = object({ is: text, text });
 
@@ -64,10 +61,7 @@ const messages = {
   media: tagged('media', object({ member: count, media, voice_frames: count })),
   want_key: tagged('want_key', object({})),
   encode: tagged('encode', encode),
-  text: tagged('text', line),
-  file: tagged('file', file),
-  file_refused: tagged('file_refused', object({ name: text, text })),
-  file_gone: tagged('file_gone', object({ file: count })),
+  ...exchangeMessages,
   locked: tagged('locked', object({ locked: flag, text })),
   knocked: tagged('knocked', object({ name: text })),
   beat: tagged('beat', object({})),
@@ -80,8 +74,6 @@ const messages = {
 export type Networks = Checked<typeof networks>;
 export type Welcome = Checked<typeof welcome>;
 export type MemberEntry = Checked<typeof member>;
-export type FileEntry = Checked<typeof file>;
-export type TextLine = Checked<typeof line>;
 export type RoomMessage = ReturnType<(typeof messages)[keyof typeof messages]>;
 export type Media = Checked<typeof media>;
 
@@ -97,14 +89,7 @@ export type MemberMessage =
     }
   | { readonly type: 'media'; readonly media: Media; readonly voice_frames: number }
   | { readonly type: 'want_key'; readonly member: number }
-  | { readonly type: 'text'; readonly text: string }
-  | {
-      readonly type: 'offer_file';
-      readonly name: string;
-      readonly size: number;
-      readonly sha256: string;
-    }
-  | { readonly type: 'withdraw_file'; readonly file: number }
+  | ExchangeRequest
   | { readonly type: 'lock'; readonly locked: boolean }
   | { readonly type: 'remove'; readonly member: number }
   | { readonly type: 'bye' };

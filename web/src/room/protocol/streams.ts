@@ -1,7 +1,7 @@
 /** The data channels of a room: each class has its own, as in a call; the last is for files. */
 
+import { FILES_STREAM } from '../../exchange/files/blocks';
 import { CONTROL_STREAM } from '../../rtc/link';
-import { FILES_STREAM } from '../files/blocks';
 import type { Role } from './media';
 
 const STREAM: Readonly<Record<Role, number>> = { key: 2, voice: 3, reference: 4, disposable: 6 };

@@ -3,9 +3,14 @@
 import { computed, effect, signal } from '@preact/signals';
 import { CameraFeed } from '../../call/capture/camera-feed';
 import { type Listed, MediaDevicesOfPage } from '../../call/capture/devices';
+import { ShownScreen } from '../../call/capture/shown-screen';
 import type { Kind } from '../../call/capture/words';
 import type { NetworkRequest } from '../../call/protocol/requests';
 import { CallSound, type Voice } from '../../call/voice/sound';
+import type { FilesReport } from '../../exchange/files/desk';
+import { save } from '../../exchange/save';
+import { tabName } from '../../exchange/tab';
+import type { ExchangeUser } from '../../exchange/ui/context';
 import { Backoff } from '../../media/backoff';
 import { nowMs } from '../../media/now';
 import { Bridge, transferred } from '../../rtc/bridge';
@@ -15,20 +20,16 @@ import type { FromRoomWorker, ToRoomWorker } from '../worker/messages';
 import { AgentConnection, socketUrl } from './agent-connection';
 import { networkInformation, watchNetworks } from './browser-networks';
 import { Handover } from './handover';
-import { save } from './save';
-import { rememberName, tabName } from './settings';
+import { rememberName } from './settings';
 import { RoomStore } from './store';
 
 /** A network that changed is gone over at once; one that is not there is tried each second. */
 const DELAYS_MS = [0, 500, 1_000, 1_000, 2_000];
 
-/** What is written is to be read; it seldom moves. */
-const SCREEN = { width: { max: 1_920 }, height: { max: 1_080 }, frameRate: { max: 10 } } as const;
-
 /** How a room is reached: at its server, or by the agent on this machine. */
 export type Way = 'server' | 'agent';
 
-export class RoomSession {
+export class RoomSession implements ExchangeUser {
   readonly way: Way;
   readonly store = new RoomStore();
   readonly devices = new MediaDevicesOfPage({
@@ -45,8 +46,13 @@ export class RoomSession {
   );
   readonly #voices = new Map<number, Voice>();
   readonly #handover = new Handover(() => this.#connection.restart());
-  /** What is shown of this machine's screen instead of the camera; `null` for nothing. */
-  readonly screen = signal<MediaStreamTrack | null>(null);
+  readonly screen = new ShownScreen({
+    onTrack: (track) => this.#camera.use(track ?? this.devices.camera.track.peek(), track !== null),
+    onProblem: (text) => this.store.notify('warning', text),
+  });
+  readonly others = 'all';
+  readonly noTexts = null;
+  readonly noFiles = null;
   #bridge: Bridge | null = null;
 
   constructor(way: Way) {
@@ -93,29 +99,17 @@ export class RoomSession {
     this.#connection.open();
   }
 
-  /** Whether this browser can show a screen. */
-  get canShare(): boolean {
-    return navigator.mediaDevices?.getDisplayMedia !== undefined;
+  get isOpen(): boolean {
+    return this.store.stage.value.is === 'in';
   }
 
-  /** Shows a screen or a window instead of the camera, and the other way round. */
-  async toggleScreen(): Promise<void> {
-    if (this.screen.peek() !== null) {
-      this.#useScreen(null);
-      return;
-    }
-    try {
-      const stream = await navigator.mediaDevices.getDisplayMedia({ video: SCREEN, audio: false });
-      const [track = null] = stream.getVideoTracks();
-      // The browser has a button of its own that ends it.
-      track?.addEventListener('ended', () => this.#useScreen(null));
-      this.#useScreen(track);
-    } catch (error) {
-      // Who changed their mind knows.
-      if (!(error instanceof DOMException && error.name === 'NotAllowedError')) {
-        this.store.notify('warning', 'This browser gives no screen to show.');
-      }
-    }
+  get filesReport(): FilesReport | null {
+    return this.store.screen.value?.files ?? null;
+  }
+
+  nameOf(member: number): string {
+    const members = this.store.members.value;
+    return members.find(({ number }) => number === member)?.name ?? 'somebody';
   }
 
   leave(): void {
@@ -126,7 +120,6 @@ export class RoomSession {
     this.#tell({ kind: 'write', text });
   }
 
-  /** Has files for the others. */
   offer(files: readonly File[]): void {
     this.#tell({ kind: 'offer_files', files });
   }
@@ -300,17 +293,11 @@ export class RoomSession {
     }
   }
 
-  #useScreen(track: MediaStreamTrack | null): void {
-    this.screen.peek()?.stop();
-    this.screen.value = track;
-    this.#camera.use(track ?? this.devices.camera.track.peek(), track !== null);
-  }
-
   #onTrack(kind: Kind, track: MediaStreamTrack | null): void {
     if (kind === 'microphone') {
       this.#sound.peek()?.hear(track);
       this.store.ourLevel.value = 0;
-    } else if (this.store.stage.peek().is !== 'lobby' && this.screen.peek() === null) {
+    } else if (this.store.stage.peek().is !== 'lobby' && this.screen.track.peek() === null) {
       this.#camera.use(track);
     }
   }
@@ -320,7 +307,7 @@ export class RoomSession {
     if (isAsked.value) {
       const devices = {
         microphone: microphone.state.value,
-        camera: this.screen.value === null ? camera.state.value : ('on' as const),
+        camera: this.screen.track.value === null ? camera.state.value : ('on' as const),
         text: text.value,
       };
       this.#tell({ kind: 'devices', devices });
@@ -330,8 +317,7 @@ export class RoomSession {
   /** The visit is over: no lamp stays lit here. */
   #giveBack(): void {
     this.#connection.close();
-    this.screen.peek()?.stop();
-    this.screen.value = null;
+    this.screen.close();
     for (const voice of this.#voices.values()) {
       voice.close();
     }

@@ -1,20 +1,17 @@
 /** Everything that the page of a room shows, as signals. */
 
 import { batch, computed, type Signal, signal } from '@preact/signals';
-import { Notices } from '../../common/notices';
+import { ExchangeStore } from '../../exchange/store';
 import type { ConnectionState } from '../../rtc/connection';
 import {
   FINAL_REASONS,
-  type FileEntry,
   HOST,
   type MemberEntry,
   type Networks,
   type RoomMessage,
-  type TextLine,
 } from '../protocol/control';
 import type { MemberScreen, RoomScreen } from '../worker/messages';
 
-const TEXTS_MAX = 500;
 /** From so loud on somebody speaks, and below this nobody does. */
 const LOUD = 0.45;
 const QUIET = 0.25;
@@ -28,7 +25,7 @@ export type Stage =
   /** There is no way back but anew. */
   | { readonly is: 'out'; readonly why: string };
 
-export class RoomStore extends Notices {
+export class RoomStore extends ExchangeStore {
   readonly stage: Signal<Stage> = signal({ is: 'lobby' });
   readonly connection: Signal<ConnectionState> = signal({ state: 'connecting' });
   /** Whether anything comes from the room. */
@@ -37,17 +34,11 @@ export class RoomStore extends Notices {
   readonly isOnline = signal(true);
   readonly title = signal<string | null>(null);
   readonly listeners = signal<string | null>(null);
-  readonly you = signal<number | null>(null);
   /** Whether we may lock the room and remove others. */
   readonly isHost = signal(false);
   /** Whether nobody else comes in. */
   readonly isLocked = signal(false);
   readonly members = signal<readonly MemberEntry[]>([]);
-  readonly texts = signal<readonly TextLine[]>([]);
-  /** What others have, and we do. */
-  readonly files = signal<readonly FileEntry[]>([]);
-  /** What was written while nobody looked. */
-  readonly unread = signal(0);
   readonly screen = signal<RoomScreen | null>(null);
   /** Those of this machine, where an agent tells of them. */
   readonly networks = signal<Networks | null>(null);
@@ -66,13 +57,6 @@ export class RoomStore extends Notices {
     return this.view.value === 'grid' ? null : (wanted ?? members[0]?.number ?? null);
   });
   readonly people = computed(() => this.members.value.length + 1);
-  /** Our clock minus the room's. */
-  #offsetMs = 0;
-
-  /** When something on the room's clock was, in ms since the epoch. */
-  localMs(atUs: number): number {
-    return atUs / 1_000 + this.#offsetMs;
-  }
 
   screenOf(number: number): MemberScreen | undefined {
     return this.screen.value?.members.find((member) => member.number === number);
@@ -84,7 +68,7 @@ export class RoomStore extends Notices {
         case 'welcome': {
           const { room, you, role, locked, members, texts, files, listeners, now_us } =
             message.body;
-          this.#offsetMs = nowMs - now_us / 1_000;
+          this.offsetMs = nowMs - now_us / 1_000;
           this.stage.value = { is: 'in' };
           this.title.value = room.title;
           this.listeners.value = listeners.text;
@@ -119,17 +103,10 @@ export class RoomStore extends Notices {
           this.#change(message.body.member, { media: message.body.media });
           return;
         case 'text':
-          this.texts.value = [...this.texts.peek(), message.body].slice(-TEXTS_MAX);
-          this.unread.value += message.body.member === this.you.peek() ? 0 : 1;
-          return;
         case 'file':
-          this.#addFile(message.body);
-          return;
         case 'file_refused':
-          this.notify('warning', `${message.body.name}: ${message.body.text}`);
-          return;
         case 'file_gone':
-          this.files.value = this.files.peek().filter(({ file }) => file !== message.body.file);
+          this.onExchange(message);
           return;
         case 'locked':
           this.isLocked.value = message.body.locked;
@@ -178,14 +155,6 @@ export class RoomStore extends Notices {
       this.#speaker.value = number;
     }
     this.levels.value = new Map(this.levels.peek()).set(number, level);
-  }
-
-  #addFile(entry: FileEntry): void {
-    if (this.files.peek().some(({ file }) => file === entry.file)) {
-      return;
-    }
-    this.files.value = [...this.files.peek(), entry];
-    this.unread.value += entry.member === this.you.peek() ? 0 : 1;
   }
 
   #set(entry: MemberEntry): void {

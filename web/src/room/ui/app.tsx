@@ -1,6 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { KEYS, listenToKeys } from '../../call/ui/keys';
 import { NETWORK_TERMS } from '../../call/ui/paths';
+import { ExchangeContext } from '../../exchange/ui/context';
+import { Texts } from '../../exchange/ui/texts';
 import { toggleFullScreen } from '../../ui/full-screen';
 import { HelpDialog, openHelp, type Term } from '../../ui/help-dialog';
 import { Notices } from '../../ui/notices';
@@ -15,7 +17,6 @@ import { Grid } from './grid';
 import { Header } from './header';
 import { Lobby } from './lobby';
 import { Networks } from './networks';
-import { Texts } from './texts';
 
 const TERMS: readonly Term[] = [
   ['Who could listen', 'who runs this room: media is encrypted on its way, and open to the room'],
@@ -42,29 +43,31 @@ export function App({ session }: { readonly session: RoomSession }) {
   const isLobby = store.stage.value.is === 'lobby';
   return (
     <RoomContext.Provider value={session}>
-      <Header />
-      {isLobby ? (
-        <Lobby />
-      ) : (
-        <main class="room">
-          <section class="stage card" ref={stage} aria-label="Room">
-            <Grid />
-            <Banner />
-            <Controls box={stage} />
-            <DeviceTrouble />
-          </section>
-          <div class="side">
-            <Networks />
-            <Texts />
-            {store.stage.value.is !== 'out' && <Devices />}
-          </div>
-        </main>
-      )}
-      <Notices notices={store.notices.value} dismiss={(id) => store.dismiss(id)} />
-      <HelpDialog
-        keys={KEYS}
-        terms={store.networks.value === null ? TERMS : [...TERMS, ...NETWORK_TERMS]}
-      />
+      <ExchangeContext.Provider value={session}>
+        <Header />
+        {isLobby ? (
+          <Lobby />
+        ) : (
+          <main class="room">
+            <section class="stage card" ref={stage} aria-label="Room">
+              <Grid />
+              <Banner />
+              <Controls box={stage} />
+              <DeviceTrouble />
+            </section>
+            <div class="side">
+              <Networks />
+              <Texts />
+              {store.stage.value.is !== 'out' && <Devices />}
+            </div>
+          </main>
+        )}
+        <Notices notices={store.notices.value} dismiss={(id) => store.dismiss(id)} />
+        <HelpDialog
+          keys={KEYS}
+          terms={store.networks.value === null ? TERMS : [...TERMS, ...NETWORK_TERMS]}
+        />
+      </ExchangeContext.Provider>
     </RoomContext.Provider>
   );
 }

@@ -1,11 +1,12 @@
 import type { Ref } from 'preact';
 import type { Kind } from '../../call/capture/words';
 import { CameraIcon, HangUpIcon, LockIcon, MicrophoneIcon } from '../../call/ui/icons';
+import { ScreenButton } from '../../call/ui/screen-button';
 import { Toggle, type ToggleWords } from '../../call/ui/toggle';
 import { FullScreenIcon } from '../../common/icons';
 import { toggleFullScreen } from '../../ui/full-screen';
 import { useRoom } from './context';
-import { ScreenIcon, SpeakerIcon } from './icons';
+import { SpeakerIcon } from './icons';
 
 export function Controls({ box }: { readonly box: Ref<HTMLElement> }) {
   const session = useRoom();
@@ -14,18 +15,7 @@ export function Controls({ box }: { readonly box: Ref<HTMLElement> }) {
     <div class="call-controls" role="toolbar" aria-label="Room">
       <DeviceToggle kind="microphone" key_="M" on="Mute" off="Unmute" Icon={MicrophoneIcon} />
       <DeviceToggle kind="camera" key_="V" on="Camera off" off="Camera on" Icon={CameraIcon} />
-      {session.canShare && (
-        <button
-          type="button"
-          aria-pressed={session.screen.value !== null}
-          onClick={() => void session.toggleScreen()}
-          title="Show a screen or a window instead of the camera"
-          data-testid="screen"
-        >
-          <ScreenIcon />
-          {session.screen.value === null ? 'Show screen' : 'Stop showing'}
-        </button>
-      )}
+      <ScreenButton screen={session.screen} />
       <button
         type="button"
         aria-pressed={store.view.value === 'speaker'}

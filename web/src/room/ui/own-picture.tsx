@@ -6,7 +6,7 @@ import { useRoom } from './context';
 export function OwnPicture() {
   const { devices, screen } = useRoom();
   const player = useRef<HTMLVideoElement>(null);
-  const track = screen.value ?? devices.camera.track.value;
+  const track = screen.track.value ?? devices.camera.track.value;
   useEffect(() => {
     if (player.current !== null) {
       player.current.srcObject = track === null ? null : new MediaStream([track]);
@@ -16,7 +16,7 @@ export function OwnPicture() {
     <>
       <video
         ref={player}
-        class={screen.value === null ? 'mirror' : ''}
+        class={screen.track.value === null ? 'mirror' : ''}
         autoplay
         muted
         playsInline

@@ -7,6 +7,9 @@ import type { MicrophoneFrame } from '../../call/voice/messages';
 import type { Devices } from '../../call/worker/messages';
 import { PictureSender } from '../../call/worker/picture-sender';
 import { VOICE, VoiceSender } from '../../call/worker/voice-sender';
+import { FILES_STREAM } from '../../exchange/files/blocks';
+import { type DeskUser, FileDesk } from '../../exchange/files/desk';
+import { KeptParts } from '../../exchange/files/kept-parts';
 import { nowMs } from '../../media/now';
 import { DecodeError } from '../../protocol/checks';
 import {
@@ -17,9 +20,6 @@ import {
   type LinkUser,
   OwnLink,
 } from '../../rtc/link';
-import { FILES_STREAM } from '../files/blocks';
-import { type DeskUser, FileDesk } from '../files/desk';
-import { KeptParts } from '../files/kept-parts';
 import {
   decodeRoomMessage,
   type MemberEntry,

@@ -2,8 +2,8 @@
 
 import type { NetworkRequest } from '../../call/protocol/requests';
 import type { Camera, Devices } from '../../call/worker/messages';
+import type { FilesReport } from '../../exchange/files/desk';
 import type { Bridged, Sendable } from '../../rtc/link';
-import type { FilesReport } from '../files/desk';
 import type { RoomMessage } from '../protocol/control';
 
 export type ToRoomWorker =

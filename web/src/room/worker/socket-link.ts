@@ -1,7 +1,7 @@
 /** All streams of a room over one socket, to the agent on this machine. */
 
+import { FILES_STREAM } from '../../exchange/files/blocks';
 import { CONTROL_STREAM, type Link, type LinkUser, type Sendable } from '../../rtc/link';
-import { FILES_STREAM } from '../files/blocks';
 import { streamOf } from '../protocol/streams';
 
 /** How a page says that it begins anew, and is to stay the same member. */

@@ -16,7 +16,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 use crate::page::PageError;
-use protocol::{Event, FromPage, Hello, PageMedia, ToPage, media_message};
+use protocol::{Event, FromPage, Hello, PageMedia, ToPage, block_message, media_message};
 use tab::Tab;
 
 /// Requests that wait for the call; a page that asks for more waits itself.
@@ -35,6 +35,8 @@ pub(super) enum Brought {
     Opened,
     Request(FromPage),
     Media(PageMedia),
+    /// Something about a block of a file.
+    Block(Bytes),
     /// The tab is gone, and camera and microphone with it.
     Closed,
 }
@@ -111,6 +113,11 @@ impl CallPage {
             | ToPage::KeyWanted
             | ToPage::Stats(_)
             | ToPage::Event(_)
+            | ToPage::Exchange(_)
+            | ToPage::Text(_)
+            | ToPage::File(_)
+            | ToPage::FileRefused { .. }
+            | ToPage::FileGone { .. }
             | ToPage::Taken { .. }
             | ToPage::Error { .. }
             | ToPage::Bye { .. } => {}
@@ -135,6 +142,15 @@ impl CallPage {
     pub(super) fn play(&self, playback: &Playback) -> bool {
         let mut said = self.shared.lock();
         said.tab.as_mut().is_some_and(|tab| !tab.play(playback, || media_message(playback)))
+    }
+
+    /// Hands on something about a block of a file; one for which there is no room is asked for
+    /// again.
+    pub(super) fn bring(&self, block: &Bytes) {
+        let mut said = self.shared.lock();
+        if let Some(tab) = &mut said.tab {
+            tab.bring(|| block_message(block));
+        }
     }
 
     /// Answers a request that cannot be met.

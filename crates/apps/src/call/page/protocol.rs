@@ -1,6 +1,7 @@
 //! Messages between an agent and its page; `docs/call.md` describes them, and its examples are in
 //! `web/fixtures`.
 
+use anabranch_call::exchange::{Exchanged, FileEntry, FileNumber, LedgerView, Takes, TextLine};
 use anabranch_call::{Device, Media, PathUse, PictureKind, Playback, Played, Report};
 use anabranch_call::{VideoFormat, VoiceFormat};
 use anabranch_sansio::Time;
@@ -18,6 +19,9 @@ pub(in crate::call) const MEDIA_LEN_MAX: usize = 1 << 20;
 
 const FROM_AGENT: u8 = 1;
 const FROM_PAGE: u8 = 2;
+
+/// What begins a message about a file, both ways.
+const FILES: u8 = 3;
 
 const KEY: u8 = 1;
 const REFERENCE: u8 = 2;
@@ -40,6 +44,11 @@ pub(in crate::call) enum ToPage {
     KeyWanted,
     Stats(Stats),
     Event(Event),
+    Exchange(Exchange),
+    Text(TextLine),
+    File(FileEntry),
+    FileRefused { name: String, text: String },
+    FileGone { file: FileNumber },
     Taken { text: String },
     Error { request: Option<String>, text: String },
     Bye { text: String },
@@ -56,6 +65,23 @@ pub(in crate::call) struct Hello {
     pub(in crate::call) link: Option<String>,
     pub(in crate::call) page_sends: PageSends,
     pub(in crate::call) page_plays: bool,
+}
+
+/// What was written, and which files there are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(Deserialize))]
+pub(in crate::call) struct Exchange {
+    pub(in crate::call) you: u16,
+    pub(in crate::call) takes: Takes,
+    pub(in crate::call) texts: Vec<TextLine>,
+    pub(in crate::call) files: Vec<FileEntry>,
+}
+
+impl From<LedgerView> for Exchange {
+    fn from(view: LedgerView) -> Self {
+        let LedgerView { you, takes, texts, files } = view;
+        Self { you: you.0, takes, texts, files }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -176,6 +202,9 @@ pub(in crate::call) enum FromPage {
     Leave { path: u32 },
     VoiceTwice { on: bool },
     WantKey,
+    Text { text: String },
+    OfferFile { name: String, size: u64, sha256: String },
+    WithdrawFile { file: FileNumber },
     HangUp,
     PageStats(PageStats),
 }
@@ -191,6 +220,9 @@ impl FromPage {
             Self::Leave { .. } => "leave",
             Self::VoiceTwice { .. } => "voice_twice",
             Self::WantKey => "want_key",
+            Self::Text { .. } => "text",
+            Self::OfferFile { .. } => "offer_file",
+            Self::WithdrawFile { .. } => "withdraw_file",
             Self::HangUp => "hang_up",
             Self::PageStats(_) => "page_stats",
         }
@@ -239,6 +271,30 @@ pub(in crate::call) fn media_message(playback: &Playback) -> Bytes {
     message.put_u32(u32::try_from(bytes.len()).unwrap_or(u32::MAX));
     message.put_slice(&bytes);
     message.freeze()
+}
+
+/// The message for something about a block of a file.
+pub(in crate::call) fn block_message(block: &Bytes) -> Bytes {
+    let mut message = BytesMut::with_capacity(1 + block.len());
+    message.put_u8(FILES);
+    message.put_slice(block);
+    message.freeze()
+}
+
+/// What a page says about a block of a file, if that is what these bytes are.
+pub(in crate::call) fn read_block(message: &Bytes) -> Option<Bytes> {
+    (message.first() == Some(&FILES)).then(|| message.slice(1..))
+}
+
+/// What is told of words and files in words; none of blocks.
+pub(in crate::call) fn exchange_message(exchanged: Exchanged) -> Result<ToPage, Bytes> {
+    match exchanged {
+        Exchanged::Text(line) => Ok(ToPage::Text(line)),
+        Exchanged::File(entry) => Ok(ToPage::File(entry)),
+        Exchanged::FileRefused { name, text } => Ok(ToPage::FileRefused { name, text }),
+        Exchanged::FileGone(file) => Ok(ToPage::FileGone { file }),
+        Exchanged::Block(block) => Err(block),
+    }
 }
 
 /// Reads a page's media; in words what is wrong with it.
@@ -320,6 +376,11 @@ mod tests {
             "key-wanted",
             "stats",
             "event",
+            "exchange",
+            "text",
+            "file",
+            "file-refused",
+            "file-gone",
             "taken",
             "error",
             "bye",
@@ -332,6 +393,9 @@ mod tests {
             "leave",
             "voice-twice",
             "want-key",
+            "write",
+            "offer-file",
+            "withdraw-file",
             "hang-up",
             "page-stats",
         ]);
@@ -353,6 +417,15 @@ mod tests {
         assert_eq!(read_media(&hex("call-page-voice.hex")), Ok(frame));
         let key = read_media(&hex("call-page-picture.hex")).unwrap();
         assert_eq!((key.picture, key.captured_us), (Some(PictureKind::Key), 800_000));
+    }
+
+    #[test]
+    fn what_is_said_of_blocks_begins_with_a_byte_of_its_own() {
+        let want = hex("call-want-block.hex");
+        let block = read_block(&want).expect("a message about a file");
+        assert_eq!(block_message(&block), want);
+        assert_eq!(read_block(&hex("call-page-voice.hex")), None);
+        assert_eq!(read_block(&Bytes::new()), None);
     }
 
     #[test]

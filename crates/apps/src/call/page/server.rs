@@ -11,7 +11,7 @@ use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::sync::{mpsc, watch};
 
-use super::protocol::{MEDIA_LEN_MAX, ToPage, read_media};
+use super::protocol::{MEDIA_LEN_MAX, ToPage, read_block, read_media};
 use super::{Brought, Shared, Waiting};
 use crate::page::guard::{self, Guard};
 use crate::page::{PageError, local};
@@ -153,6 +153,9 @@ fn media(bytes: &Bytes) -> Result<Brought, String> {
             "Media has at most {MEDIA_LEN_MAX} bytes, and this has {}.",
             bytes.len()
         ));
+    }
+    if let Some(block) = read_block(bytes) {
+        return Ok(Brought::Block(block));
     }
     read_media(bytes).map(Brought::Media).map_err(str::to_owned)
 }

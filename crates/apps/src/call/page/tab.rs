@@ -50,6 +50,13 @@ impl Tab {
         }
     }
 
+    /// Hands on a block of a file, which leaves room for all else.
+    pub(super) fn bring(&self, message: impl FnOnce() -> Bytes) {
+        if self.is_greeted && self.sender.capacity() > FREE_MIN {
+            let _full = self.sender.try_send(Waiting::Media(message()));
+        }
+    }
+
     /// Hands something on to be played; false if the page needs a key picture now.
     pub(super) fn play(&mut self, playback: &Playback, message: impl FnOnce() -> Bytes) -> bool {
         if !self.is_greeted {
@@ -107,6 +114,9 @@ mod tests {
         assert_eq!(tab.sender.capacity(), FREE_MIN);
         (0..1_000).for_each(|_| tab.send("x".to_owned()));
         assert_eq!(tab.sender.capacity(), 0);
+        while receiver.try_recv().is_ok() {}
+        (0..1_000).for_each(|_| tab.bring(media));
+        assert_eq!(tab.sender.capacity(), FREE_MIN, "files leave the same room");
         while receiver.try_recv().is_ok() {}
         assert!(!tab.play(&picture(PictureKind::Reference), media));
         assert!(tab.play(&picture(PictureKind::Key), media));

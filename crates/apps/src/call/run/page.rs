@@ -1,5 +1,6 @@
 //! What the page brings, and what it is told when something happens.
 
+use anabranch_call::exchange::Exchanged;
 use anabranch_call::{Device, End, LogKind, LogLine, PathError, Picture};
 use anabranch_keys::PublicKey;
 use anabranch_media::playout::clock::PlayoutClock;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use super::super::page::Brought;
 use super::super::page::protocol::{
     Event, FromPage, Hello, Listeners, PROTOCOL, PageMedia, PageSends, PeerInfo, State, ToPage,
-    micros,
+    exchange_message, micros,
 };
 use super::Run;
 use crate::service::{Severity, url_of};
@@ -26,10 +27,16 @@ impl Run<'_, '_> {
             Brought::Opened => {
                 self.page_clock = PlayoutClock::new(Duration::ZERO);
                 self.greet_page();
+                self.tell_exchange();
                 self.ask_page_for_key();
             }
-            Brought::Closed => self.on_devices(Device::None, Device::None),
+            Brought::Closed => {
+                self.on_devices(Device::None, Device::None);
+                // The files were the page's.
+                self.handle.with(|agent, now| agent.withdraw_files(now));
+            }
             Brought::Media(media) => self.on_page_media(media),
+            Brought::Block(block) => self.handle.with(|agent, now| agent.push_block(now, &block)),
             Brought::Request(request) => self.on_request(request),
         }
     }
@@ -93,6 +100,15 @@ impl Run<'_, '_> {
                 self.handle.with(|agent, now| agent.want_key(now));
                 Ok(())
             }
+            FromPage::Text { text } => return self.write(&text),
+            FromPage::OfferFile { name, size, sha256 } => {
+                self.handle.with(|agent, now| agent.offer_file(now, &name, size, sha256));
+                Ok(())
+            }
+            FromPage::WithdrawFile { file } => {
+                self.handle.with(|agent, now| agent.withdraw_file(now, file));
+                Ok(())
+            }
             FromPage::HangUp => {
                 self.hang_up();
                 Ok(())
@@ -106,6 +122,37 @@ impl Run<'_, '_> {
             && let Some(page) = &self.page
         {
             page.refuse(name, &format!("{}.", capital(&error.to_string())));
+        }
+    }
+
+    fn write(&self, text: &str) {
+        let written = self.handle.with(|agent, now| agent.write(now, text));
+        if let (Err(error), Some(page)) = (written, &self.page) {
+            page.refuse("text", &format!("{}.", capital(&error.to_string())));
+        }
+    }
+
+    /// What was written so far in this call, and which files there are.
+    pub(super) fn tell_exchange(&self) {
+        let view = self.handle.with(|agent, _| agent.exchange());
+        if let (Some(page), Some(view)) = (&self.page, view) {
+            page.say(&ToPage::Exchange(view.into()));
+        }
+    }
+
+    /// Something was written, or is to be done about a file.
+    pub(super) fn on_exchanged(&mut self, exchanged: Exchanged) {
+        let you = self.handle.with(|agent, _| agent.exchange()).map(|view| view.you);
+        if let (Exchanged::Text(line), None) = (&exchanged, &self.page)
+            && you != Some(line.member)
+        {
+            let text = format!("{}: {}", line.name, line.text);
+            return self.say(Severity::Info, &text);
+        }
+        let Some(page) = &self.page else { return };
+        match exchange_message(exchanged) {
+            Ok(message) => page.say(&message),
+            Err(block) => page.bring(&block),
         }
     }
 

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { FileEntry, MemberMessage } from '../protocol/control';
+import type { ExchangeRequest, FileEntry } from '../protocol';
 import { decodeFileMessage, encodeBlock, FILES_STREAM } from './blocks';
 import { type DeskUser, FileDesk } from './desk';
 import type { PartStore } from './kept-parts';
@@ -33,7 +33,7 @@ class Kept implements PartStore {
 
 /** A member of a room that is nothing but a list of files. */
 class Member {
-  readonly said: MemberMessage[] = [];
+  readonly said: ExchangeRequest[] = [];
   readonly saved: { readonly name: string; readonly blob: Blob }[] = [];
   readonly problems: string[] = [];
   readonly number: number;
@@ -142,6 +142,20 @@ describe('the files of a room', () => {
     const bytes = await bob.saved[0]?.blob.arrayBuffer();
     return bytes !== undefined && Buffer.compare(new Uint8Array(bytes), BYTES) === 0;
   }
+
+  it('offers nothing that is empty or larger than a file may be, and says so', async () => {
+    const member = room.enter();
+    const huge = Object.assign(new Blob(['x']), { name: 'huge.iso' });
+    Object.defineProperty(huge, 'size', { value: 5e9 });
+    const empty = Object.assign(new Blob([]), { name: 'empty.txt' });
+    member.desk.add([huge, empty] as File[]);
+    await room.run(5);
+    expect(room.files.map(({ name }) => name)).toEqual(['film.mp4']);
+    expect(member.problems).toEqual([
+      'huge.iso is too large: a file has 4 GiB at most.',
+      'empty.txt is empty: there is nothing to offer.',
+    ]);
+  });
 
   it('come from who has them, and are saved again without coming again', async () => {
     expect(FILES_STREAM).toBe(7);

@@ -2,15 +2,15 @@ import { useRef } from 'preact/hooks';
 import { RemoveIcon } from '../../common/icons';
 import { bytes, words } from '../../ui/format';
 import type { Progress } from '../files/desk';
-import type { FileEntry } from '../protocol/control';
-import { useRoom } from './context';
+import type { FileEntry } from '../protocol';
+import { useExchange } from './context';
 import { AttachIcon } from './icons';
 
 /** What others have for us, and we for them; nothing where there is nothing. */
 export function Files() {
-  const { store } = useRoom();
+  const { store, filesReport } = useExchange();
   const files = store.files.value;
-  const reading = store.screen.value?.files.reading ?? null;
+  const reading = filesReport?.reading ?? null;
   if (files.length === 0 && reading === null) {
     return null;
   }
@@ -31,12 +31,12 @@ export function Files() {
 }
 
 function File({ file }: { readonly file: FileEntry }) {
-  const session = useRoom();
+  const session = useExchange();
   const { store } = session;
   const { name, size, member, sha256 } = file;
   const isOurs = member === store.you.value;
-  const owner = store.members.value.find(({ number }) => number === member)?.name ?? 'somebody';
-  const progress = store.screen.value?.files.progress.find((it) => it.sha256 === sha256);
+  const owner = session.nameOf(member);
+  const progress = session.filesReport?.progress.find((it) => it.sha256 === sha256);
   return (
     <li data-testid={`file-${file.file}`}>
       <p class="file-name" title={name}>
@@ -69,7 +69,7 @@ interface GettingProps {
 }
 
 function Getting({ file, progress }: GettingProps) {
-  const session = useRoom();
+  const session = useExchange();
   const { name, size, sha256 } = file;
   if (progress?.state === 'running') {
     return (
@@ -101,8 +101,9 @@ function Getting({ file, progress }: GettingProps) {
 
 /** Chooses files that others may have. */
 export function Attach() {
-  const session = useRoom();
+  const session = useExchange();
   const input = useRef<HTMLInputElement>(null);
+  const to = `Offer files to ${session.others}`;
   const offer = () => {
     session.offer([...(input.current?.files ?? [])]);
     if (input.current !== null) {
@@ -115,10 +116,10 @@ export function Attach() {
       <button
         type="button"
         class="icon-button"
-        disabled={session.store.stage.value.is !== 'in'}
+        disabled={!session.isOpen || session.noFiles !== null}
         onClick={() => input.current?.click()}
-        title="Offer files to all"
-        aria-label="Offer files to all"
+        title={session.noFiles ?? to}
+        aria-label={to}
         data-testid="attach"
       >
         <AttachIcon />

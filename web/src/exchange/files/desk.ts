@@ -1,6 +1,6 @@
-/** The files of a room in its worker: those that this page has, and those that it gets. */
+/** The files of a room or a call in its worker: those that this page has and those that it gets. */
 
-import type { FileEntry, MemberMessage } from '../protocol/control';
+import { type ExchangeRequest, FILE_BYTES_MAX, type FileEntry } from '../protocol';
 import { decodeFileMessage, encodeWant, type FileMessage } from './blocks';
 import { Download } from './download';
 import type { PartStore } from './kept-parts';
@@ -25,7 +25,7 @@ export interface FilesReport {
 }
 
 export interface DeskUser {
-  say(message: MemberMessage): void;
+  say(message: ExchangeRequest): void;
   send(message: Uint8Array<ArrayBuffer>): void;
   queuedBytes(): number;
   /** A file is here, whole and right. */
@@ -108,7 +108,13 @@ export class FileDesk {
 
   /** Has these for the others from now on. */
   add(files: readonly File[]): void {
-    this.#own.add(files);
+    for (const { name } of files.filter(({ size }) => size > FILE_BYTES_MAX)) {
+      this.#user.onProblem(`${name} is too large: a file has 4 GiB at most.`);
+    }
+    for (const { name } of files.filter(({ size }) => size === 0)) {
+      this.#user.onProblem(`${name} is empty: there is nothing to offer.`);
+    }
+    this.#own.add(files.filter(({ size }) => size > 0 && size <= FILE_BYTES_MAX));
   }
 
   /** Has one of its own no longer. */

@@ -1,4 +1,4 @@
-//! Files: blocks that are asked for and sent, on a data channel of their own.
+//! Files: blocks that are asked for and sent, on a stream of their own.
 //!
 //! A block is the unit in which a file is asked for; all have the same length but the last one.
 
@@ -15,6 +15,10 @@ pub const FILES_STREAM: u16 = 7;
 /// a message, so that what voice waits for is short.
 pub const BLOCK_LEN: usize = 4_000;
 
+/// Bytes of a block that one message holds between two agents of a call: with its header it is one
+/// packet, so that a block whose rest waits for a path that died holds up no voice on another.
+pub const PART_LEN: usize = 1_000;
+
 /// Bytes of the longest file.
 pub const FILE_LEN_MAX: u64 = 4 << 30;
 
@@ -27,7 +31,7 @@ const HEADER_LEN: usize = 1 + 4 + 4 + 2;
 const WANT: u8 = 1;
 const BLOCK: u8 = 2;
 
-/// A file in a room. Never given twice.
+/// A file in a room or a call. Never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct FileNumber(pub u32);
@@ -89,7 +93,7 @@ pub fn block_len(len: u64, index: u32) -> Option<usize> {
 }
 
 impl FileMessage {
-    /// As it goes over the channel.
+    /// As it goes over the stream.
     #[must_use]
     pub fn encode(&self) -> Bytes {
         let (kind, block, member, bytes) = match self {
@@ -103,6 +107,20 @@ impl FileMessage {
         message.put_u16(member.0);
         message.put_slice(bytes);
         message.freeze()
+    }
+
+    /// The first [`PART_LEN`] bytes of a block as a message of their own, and what is left of it.
+    #[must_use]
+    pub fn first_part(message: &Bytes) -> (Bytes, Option<Bytes>) {
+        let end = message.len().min(HEADER_LEN + PART_LEN);
+        let (part, rest) = (message.slice(..end), message.slice(end..));
+        if rest.is_empty() {
+            return (part, None);
+        }
+        let mut left = BytesMut::with_capacity(HEADER_LEN + rest.len());
+        left.put_slice(&message[..HEADER_LEN]);
+        left.put_slice(&rest);
+        (part, Some(left.freeze()))
     }
 
     /// Reads a message.
@@ -146,6 +164,24 @@ mod tests {
         for message in [want, brought] {
             assert_eq!(FileMessage::decode(&message.encode()), Ok(message));
         }
+    }
+
+    #[test]
+    fn a_block_in_parts_is_the_same_block() {
+        let (block, member) = (BlockId { file: FileNumber(1), index: 2 }, MemberNumber(3));
+        let bytes: Bytes = (0..2_500_u32).map(|at| at as u8).collect();
+        let whole = FileMessage::Block { block, member, bytes: bytes.clone() };
+        let (mut left, mut got) = (Some(whole.encode()), Vec::new());
+        while let Some(message) = left {
+            let (part, rest) = FileMessage::first_part(&message);
+            let Ok(FileMessage::Block { bytes, .. }) = FileMessage::decode(&part) else { panic!() };
+            got.push(bytes);
+            left = rest;
+        }
+        assert_eq!(got.iter().map(Bytes::len).collect::<Vec<_>>(), [PART_LEN, PART_LEN, 500]);
+        assert_eq!(got.concat(), bytes);
+        let want = FileMessage::Want { block, member }.encode();
+        assert_eq!(FileMessage::first_part(&want), (want, None));
     }
 
     #[test]

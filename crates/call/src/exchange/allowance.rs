@@ -5,14 +5,14 @@ use std::time::Duration;
 use anabranch_sansio::Time;
 
 /// Requests that a member may make at once.
-pub(crate) const REQUESTS_BURST: u32 = 50;
+pub const REQUESTS_BURST: u32 = 50;
 
 /// How much later it may make one more.
-pub(crate) const REQUEST_EVERY: Duration = Duration::from_millis(50);
+pub const REQUEST_EVERY: Duration = Duration::from_millis(50);
 
 /// What a guest may do at once, and how often.
 #[derive(Debug)]
-pub(crate) struct Allowance {
+pub struct Allowance {
     /// When it was last whole.
     paid: Time,
     every: Duration,
@@ -20,12 +20,14 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    pub(crate) const fn new(now: Time, every: Duration, burst: u32) -> Self {
+    /// All of it is left.
+    #[must_use]
+    pub const fn new(now: Time, every: Duration, burst: u32) -> Self {
         Self { paid: now, every, burst }
     }
 
     /// Counts one; false if there were too many.
-    pub(crate) fn take(&mut self, now: Time) -> bool {
+    pub fn take(&mut self, now: Time) -> bool {
         let paid = self.paid.max(now) + self.every;
         let is_within = paid <= now + self.every * self.burst;
         if is_within {

@@ -1,14 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { useRoom } from './context';
+import { TEXT_CHARS_MAX } from '../protocol';
+import { useExchange } from './context';
 import { Attach, Files } from './files';
-
-const TEXT_CHARS_MAX = 2_000;
 
 /** What was written, and a place to write. */
 export function Texts() {
-  const session = useRoom();
-  const { store } = session;
+  const session = useExchange();
+  const { store, isOpen, noTexts } = session;
+  const to = `Write to ${session.others}`;
   const written = useSignal('');
   const list = useRef<HTMLOListElement>(null);
   const texts = store.texts.value;
@@ -41,13 +41,19 @@ export function Texts() {
         ))}
       </ol>
       <Files />
+      {noTexts !== null && (
+        <p class="muted" data-testid="no-texts">
+          {noTexts}
+        </p>
+      )}
       <form class="write" onSubmit={write}>
         <Attach />
         <input
           type="text"
           maxLength={TEXT_CHARS_MAX}
-          placeholder="Write to all"
-          aria-label="Write to all"
+          placeholder={to}
+          aria-label={to}
+          disabled={noTexts !== null}
           value={written.value}
           onInput={({ currentTarget }) => {
             written.value = currentTarget.value;
@@ -55,7 +61,7 @@ export function Texts() {
           onFocus={read}
           data-testid="write"
         />
-        <button type="submit" disabled={store.stage.value.is !== 'in'} data-testid="send">
+        <button type="submit" disabled={!isOpen || noTexts !== null} data-testid="send">
           Send
         </button>
       </form>
