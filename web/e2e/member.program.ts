@@ -117,6 +117,7 @@ describe('anabranch call in a room', () => {
       await bob.sees(1);
       await bob.hears();
       await alice.sees(2);
+      await bob.page.bringToFront();
       await bob.get('leave').first().click();
       for (const view of [alice, carol]) {
         await view.untilText('listeners', 'Nobody else can listen');

@@ -29,6 +29,8 @@ import { RoomPage } from './room/visit';
 import { TelevisionView } from './television/view';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** For what starts two servers, with a program and two pages each. */
+const LONG_MS = 150_000;
 /** VP9 and Opus. */
 const FILM = join(ROOT, 'crates/media/tests/fixtures/vp9_opus.webm');
 const COMMANDS = commandsOf(readFileSync(join(ROOT, 'README.md'), 'utf8'));
@@ -373,32 +375,36 @@ describe('the README', () => {
     expect(caller.complaints).toEqual([]);
   });
 
-  it('opens rooms, by HTTPS too, where people see each other, one by the program', async () => {
-    const people = await openBrowser({ ignoreHTTPSErrors: true }, FAKE);
-    writeFileSync(join(folder, 'rooms.toml'), "[[room]]\nname = 'staff'\n");
-    copyFileSync(FILM, join(folder, 'me.webm'));
-    for (const [command, ...changes] of [
-      [MEET] as const,
-      [MEET_ROOMS, [':8443', '127.0.0.1:0']] as const,
-    ]) {
-      const places = `--http 127.0.0.1:0 --udp 127.0.0.1:${await freePort()}`;
-      const server = run(command, ['meet', `meet ${places}`], ...changes);
-      const link = (await server.line(/https?:\S+#\w+/)).trim();
-      const said = await server.line(/by anabranch call: anabranch:\S+/);
-      const by = said.slice(said.indexOf('anabranch:'));
-      const written = 'anabranch://meet.example:9000?key=KEY&room=staff&token=TOKEN';
-      const agent = run(CALL_ROOM, [written, by]);
-      const [alice, bob] = [await person(people, await agent.url()), await person(people, link)];
-      await alice.enter('Alice');
-      await bob.enter('Bob');
-      await bob.sees(1);
-      const hall = run(CALL_ROOM_WITH_FILES, [written, by]);
-      await bob.sees(3);
-      expect(await hall.interrupt()).toBe(0);
-      expect([...alice.complaints, ...bob.complaints]).toEqual([]);
-    }
-    await people.close();
-  });
+  it(
+    'opens rooms, by HTTPS too, where people see each other, one by the program',
+    async () => {
+      const people = await openBrowser({ ignoreHTTPSErrors: true }, FAKE);
+      writeFileSync(join(folder, 'rooms.toml'), "[[room]]\nname = 'staff'\n");
+      copyFileSync(FILM, join(folder, 'me.webm'));
+      for (const [command, ...changes] of [
+        [MEET] as const,
+        [MEET_ROOMS, [':8443', '127.0.0.1:0']] as const,
+      ]) {
+        const places = `--http 127.0.0.1:0 --udp 127.0.0.1:${await freePort()}`;
+        const server = run(command, ['meet', `meet ${places}`], ...changes);
+        const link = (await server.line(/https?:\S+#\w+/)).trim();
+        const said = await server.line(/by anabranch call: anabranch:\S+/);
+        const by = said.slice(said.indexOf('anabranch:'));
+        const written = 'anabranch://meet.example:9000?key=KEY&room=staff&token=TOKEN';
+        const agent = run(CALL_ROOM, [written, by]);
+        const [alice, bob] = [await person(people, await agent.url()), await person(people, link)];
+        await alice.enter('Alice');
+        await bob.enter('Bob');
+        await bob.sees(1);
+        const hall = run(CALL_ROOM_WITH_FILES, [written, by]);
+        await bob.sees(3);
+        expect(await hall.interrupt()).toBe(0);
+        expect([...alice.complaints, ...bob.complaints]).toEqual([]);
+      }
+      await people.close();
+    },
+    LONG_MS,
+  );
 
   it('shows channels, in a browser and in the native viewer', async () => {
     const server = run('anabranch serve');
